@@ -1,0 +1,96 @@
+// The parent's side of the child processes that hold the packs.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "contracts/call.hpp"
+
+namespace nbx::contracts {
+
+/// What a pack says of itself, copied out of the child.
+struct AxisInfo {
+  std::string option, clause;  // clause empty where bits may differ along it
+  std::vector<std::int64_t> values;
+};
+struct EqualityInfo {
+  std::string clause, other, reason;  // reason empty where promised
+};
+struct ControlInfo {
+  std::string mutates, planted;
+  std::vector<std::string> red_at, problems;
+  std::string verdict;
+  bool crashes = false;
+};
+struct KernelInfo {
+  std::string name, family;
+  DLDataType format{};
+  std::vector<std::string> optional_outputs;
+  std::uint32_t alignment = 1;
+  std::vector<AxisInfo> axes;
+  std::vector<EqualityInfo> equalities;
+  std::optional<ControlInfo> control;
+  std::optional<nbx_limits> limits;
+  std::string symbol, unit;
+};
+struct PackInfo {
+  std::string name, device_name, imitates, toolchain, flags, compile_commands;
+  DLDevice device{};
+  bool can_guard = true;
+  std::vector<KernelInfo> kernels;
+};
+
+/// A pack that could not be opened: not a pack, another interface version, crashed or hung on load.
+struct PackError {
+  std::filesystem::path file;
+  std::string reason;
+};
+
+/// One child process that holds one pack. A crash or a time-out ends the child; the next call starts a new one.
+/// Not thread-safe: one per runner thread and pack.
+class Executor {
+ public:
+  struct Options {
+    std::chrono::milliseconds timeout{20'000};  // per call, and for loading the pack
+  };
+  /// Starts no process yet.
+  Executor(std::filesystem::path pack, Options options);
+  ~Executor();  // ends the child
+  Executor(Executor&&) noexcept;
+  Executor& operator=(Executor&&) noexcept;
+
+  /// Loads the pack in a child. Either what it says, or why it cannot be used.
+  std::optional<PackInfo> open(PackError* error);
+
+  /// can_run alone; Outcome::ran where the kernel would serve the call.
+  Outcome can_run(const Call& call);
+
+  /// The declared arithmetic of a problem; the outcome's message where it has none.
+  std::optional<nbx_arithmetic> arithmetic(const Call& call, std::string* message);
+
+  /// can_run, workspace_bytes, check, run, under the call's conditions.
+  Outcome execute(const Call& call);
+
+  /// For refusals: run without check, then compare memory. `through_check` calls check and stops there.
+  Outcome check_only(const Call& call);
+  Outcome run_unchecked(const Call& call);
+
+  /// How often a child had to be started again.
+  int restarts() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The child's main loop: `nbx-contract worker --pack FILE` on an inherited socket. Returns the exit code.
+int worker_main(const std::filesystem::path& pack, int socket);
+
+/// Ends every child of this process at once; safe in a signal handler.
+void end_all_children() noexcept;
+
+}  // namespace nbx::contracts

@@ -1,0 +1,40 @@
+// The number formats, decoded from their definition. Shares nothing with kernels/.
+#pragma once
+
+#include <cstdint>
+
+namespace nbx::oracle {
+
+enum class Format : std::uint8_t { f32, f16, bf16, tf32, e4m3, e5m2 };
+
+/// p significant bits (the hidden one counted), normal exponents emin … emax of a value 1.f · 2^e.
+struct FormatTraits {
+  int bytes;      // of storage
+  int precision;  // p
+  int emin;
+  int emax;
+  bool has_infinity;
+};
+
+const FormatTraits& traits(Format format);
+
+/// The exact value of a bit pattern; NaN for each NaN pattern.
+double decode(Format format, std::uint32_t bits);
+
+/// To nearest, ties to even. Finite values saturate at the largest finite one; ±Inf and NaN are kept (e4m3, which has
+/// no Inf, saturates it).
+std::uint32_t encode(Format format, double value);
+
+/// encode, then decode.
+double narrow(Format format, double value);
+
+/// 2^-p.
+double unit_roundoff(Format format);
+/// The smallest subnormal.
+double quantum(Format format);
+double smallest_normal(Format format);
+double largest_finite(Format format);
+/// Half the distance between neighbours at |value|: the most that rounding to nearest moves it there.
+double half_ulp(Format format, double value);
+
+}  // namespace nbx::oracle
