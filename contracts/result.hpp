@@ -41,6 +41,8 @@ struct KernelResult {
   std::int64_t findings = 0;      // registered findings that showed
   double worst_share = 0;
   std::string worst_case;         // the name of the case with the worst share
+  std::int64_t elements = 0, overflow_open = 0;
+  std::vector<std::int64_t> escalations;  // summed over its cases, as in CaseResult
   double seconds = 0;
 };
 
