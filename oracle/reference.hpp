@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -81,6 +82,8 @@ Evaluation evaluate(const AttentionInput& input, std::span<const Arithmetic> ari
 /// Radii shrink accordingly. `output` indexes Evaluation::outputs.
 struct Refined {
   double value, radius;  // value is the nearest double; radius covers that rounding too
+  // value + low ± low_radius holds the exact answer as well, to 106 bits and more. 0 ± where it is proven exact.
+  double low = 0, low_radius = std::numeric_limits<double>::infinity();
 };
 using Refine = std::function<Refined(std::size_t output, std::int64_t element, int bits)>;
 Refine refiner(const SoftmaxInput& input);
