@@ -20,6 +20,8 @@ struct View {
   /// The raw pattern and the exact value of element `index` in row-major order.
   std::uint32_t bits(std::int64_t index) const;
   double at(std::int64_t index) const;
+  /// The exact values of elements first … first + out.size() - 1.
+  void read(std::int64_t first, std::span<double> out) const;
 };
 
 }  // namespace nbx::oracle
