@@ -44,6 +44,21 @@ NBX_FUNCTION float infinity() { return float_of(infinity_bits); }
 NBX_FUNCTION bool is_nan(float x) { return !(x == x); }
 NBX_FUNCTION bool is_finite(float x) { return (bits_of(x) & 0x7FFFFFFFU) < infinity_bits; }
 
+/// Where `condition` holds, `yes`, else `no`: both are computed. On the host by a mask, since g++ keeps a branch where
+/// floating-point comparisons might trap, and then vectorises no loop around it.
+NBX_FUNCTION std::uint32_t select(bool condition, std::uint32_t yes, std::uint32_t no) {
+#if NBX_DEVICE_CODE
+  return condition ? yes : no;
+#else
+  const std::uint32_t mask = 0U - static_cast<std::uint32_t>(condition);
+  return no ^ ((yes ^ no) & mask);
+#endif
+}
+
+NBX_FUNCTION float select(bool condition, float yes, float no) {
+  return float_of(select(condition, bits_of(yes), bits_of(no)));
+}
+
 namespace detail {
 
 /// fma for hosts without the instruction: a·b is exact in double (48 bits), the sum is rounded to odd there, and a sum
@@ -57,11 +72,10 @@ inline float fma_through_double(float a, float b, float c) {
   const double of_addend = sum - product;
   const double error = (product - (sum - of_addend)) + (addend - of_addend);
   std::uint64_t bits = std::bit_cast<std::uint64_t>(sum);
-  const bool inexact = error < 0 || error > 0;
-  const bool outward = (error > 0) == (sum > 0);
-  // An even significand steps to the odd neighbour on the side of the exact sum: −1 as 2^64 − 1.
-  const std::uint64_t step = outward ? 1U : ~std::uint64_t{0};
-  bits += inexact && (bits & 1U) == 0 ? step : 0U;
+  // An even significand steps to the odd neighbour on the side of the exact sum: outward +1, inward −1.
+  const std::uint64_t inexact = static_cast<std::uint64_t>(error < 0) | static_cast<std::uint64_t>(error > 0);
+  const std::uint64_t inward = static_cast<std::uint64_t>(error < 0) ^ static_cast<std::uint64_t>(sum < 0);
+  bits += (1U - 2U * inward) * (inexact & ~bits);
   return static_cast<float>(std::bit_cast<double>(bits));
 }
 
@@ -93,23 +107,23 @@ NBX_FUNCTION float divide(float a, float b) {
 NBX_FUNCTION float max_nan(float a, float b) {
   // Equal values differ in the sign of zero at most, and then the AND of their bits is +0.
   const float equal = float_of(bits_of(a) & bits_of(b));
-  const float larger = a > b ? a : (b > a ? b : equal);
-  return is_nan(a) || is_nan(b) ? canonical_nan() : larger;
+  const float larger = select(a > b, a, select(b > a, b, equal));
+  return select(is_nan(a) || is_nan(b), canonical_nan(), larger);
 }
 
 /// The smaller; NaN if either is; −0 < +0.
 NBX_FUNCTION float min_nan(float a, float b) {
   const float equal = float_of(bits_of(a) | bits_of(b));
-  const float smaller = a < b ? a : (b < a ? b : equal);
-  return is_nan(a) || is_nan(b) ? canonical_nan() : smaller;
+  const float smaller = select(a < b, a, select(b < a, b, equal));
+  return select(is_nan(a) || is_nan(b), canonical_nan(), smaller);
 }
 
 /// x clamped to [low, high] as floats, then truncated towards zero; NaN gives low. Both ends must be exact as float.
 NBX_FUNCTION std::int32_t to_int_clamped(float x, std::int32_t low, std::int32_t high) {
   const float least = static_cast<float>(low);
   const float most = static_cast<float>(high);
-  const float raised = x > least ? x : least;
-  return static_cast<std::int32_t>(raised < most ? raised : most);
+  const float raised = select(x > least, x, least);
+  return static_cast<std::int32_t>(select(raised < most, raised, most));
 }
 
 namespace detail {
@@ -129,15 +143,15 @@ struct Scaling {
 };
 
 NBX_FUNCTION Scaling scaling(std::int32_t n, bool below_one) {
-  const bool subnormal = n < (below_one ? -125 : -126);
+  const bool subnormal = n + 126 < static_cast<std::int32_t>(below_one);
   const std::uint32_t exponent = static_cast<std::uint32_t>(n) * exponent_one;
-  const float shift = float_of(subnormal ? exponent_one - exponent : 0U);
-  return {1.0F + shift, subnormal ? exponent - exponent_one : exponent};
+  const float shift = float_of(select(subnormal, exponent_one - exponent, 0U));
+  return {1.0F + shift, exponent - select(subnormal, exponent_one, 0U)};
 }
 
 NBX_FUNCTION float clamped(float x, float low, float high) {
-  const float raised = x < low ? low : x;
-  return raised > high ? high : raised;
+  const float raised = select(x < low, low, x);
+  return select(raised > high, high, raised);
 }
 
 }  // namespace detail
@@ -148,7 +162,7 @@ inline constexpr double exp2_ulp = 0.64;
 NBX_FUNCTION float exp2(float x) {
   using namespace detail;
   const float inside = clamped(x, -151.0F, 127.99999F);
-  const float kept = inside < -149.0F ? -149.0F : inside;
+  const float kept = select(inside < -149.0F, -149.0F, inside);
   // x = n + r, exactly; |r| ≤ 1/2, but for −2 ≤ r where the result is 0 or 2^-149.
   const float shifted = kept + round_shift;
   const std::int32_t n = static_cast<std::int32_t>(bits_of(shifted) - round_shift_bits);
@@ -166,8 +180,8 @@ NBX_FUNCTION float exp2(float x) {
   q = fma(q, r, 0x1.ebfbdcp-3F);
   const float sum = head + fma(r, fma(r, q, ln2_low), tail);
   const float result = float_of(bits_of(sum) + scale.added);
-  const float saturated = x >= 128.0F ? infinity() : result;
-  return is_nan(x) ? canonical_nan() : saturated;
+  const float saturated = select(x >= 128.0F, infinity(), result);
+  return select(is_nan(x), canonical_nan(), saturated);
 }
 
 inline constexpr double exp_ulp = 0.64;
@@ -177,7 +191,7 @@ NBX_FUNCTION float exp(float x) {
   using namespace detail;
   const float most = 0x1.62e42ep6F;  // the last x whose e^x is under 2^128
   const float inside = clamped(x, -104.75F, most);
-  const float kept = inside < -103.25F ? -103.25F : inside;  // n ≥ −149
+  const float kept = select(inside < -103.25F, -103.25F, inside);  // n ≥ −149
   const float shifted = fma(kept, 0x1.715476p0F, round_shift);
   const std::int32_t n = static_cast<std::int32_t>(bits_of(shifted) - round_shift_bits);
   const float count = shifted - round_shift;
@@ -198,8 +212,8 @@ NBX_FUNCTION float exp(float x) {
   q = fma(q, r, 0x1.fffffcp-2F);
   const float sum = head + fma(r, fma(r, q, r_low), tail + r_low);
   const float result = float_of(bits_of(sum) + scale.added);
-  const float saturated = x > most ? infinity() : result;
-  return is_nan(x) ? canonical_nan() : saturated;
+  const float saturated = select(x > most, infinity(), result);
+  return select(is_nan(x), canonical_nan(), saturated);
 }
 
 namespace detail {
@@ -214,7 +228,7 @@ struct Logarithm {
 /// For positive finite x, subnormal ones included.
 NBX_FUNCTION Logarithm logarithm(float x) {
   const bool subnormal = x < 0x1p-126F;
-  const float normal = subnormal ? x * 0x1p24F : x;
+  const float normal = select(subnormal, x * 0x1p24F, x);
   const std::uint32_t root_half = 0x3F3504F3U;  // √½, rounded down
   const std::uint32_t above = bits_of(normal) - root_half;
   const std::int32_t exponent = static_cast<std::int32_t>(above) >> 23;
@@ -237,13 +251,13 @@ NBX_FUNCTION Logarithm logarithm(float x) {
   q = fma(q, f, 0x1.555554p-2F);
   const float cube = fma(square, f, -0.0F);
   const float low = fma(cube, q, fma(-0.5F, square_low, rest));
-  return {static_cast<float>(exponent - (subnormal ? 24 : 0)), high, low};
+  return {static_cast<float>(exponent - 24 * static_cast<std::int32_t>(subnormal)), high, low};
 }
 
 /// What a logarithm is where x is not positive and finite.
 NBX_FUNCTION float logarithm_or_special(float x, float finite) {
-  const float special = x == 0.0F ? -infinity() : (x > 0.0F ? infinity() : canonical_nan());
-  return x > 0.0F && is_finite(x) ? finite : special;
+  const float of_positive = select(x == infinity(), infinity(), finite);
+  return select(x > 0.0F, of_positive, select(x == 0.0F, -infinity(), canonical_nan()));
 }
 
 }  // namespace detail

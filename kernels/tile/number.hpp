@@ -87,11 +87,11 @@ NBX_FUNCTION float decode(Format x) {
   const float correction = float_of(static_cast<std::uint32_t>(254 - Traits::bias) << 23);
   const float finite = placed * correction;
   const bool is_infinite = Format::has_infinity && positive == Traits::infinity;
-  const std::uint32_t magnitude = is_infinite                         ? infinity_bits
-                                  : positive > Traits::largest_finite ? canonical_nan_bits
-                                                                      : bits_of(finite);
-  const bool negative = (code & Traits::sign) != 0 && magnitude != canonical_nan_bits;
-  return float_of(magnitude | (negative ? 0x80000000U : 0U));
+  const bool is_number = positive <= Traits::largest_finite;
+  const std::uint32_t magnitude =
+      select(is_number, bits_of(finite), select(is_infinite, infinity_bits, canonical_nan_bits));
+  const std::uint32_t sign = select(is_number || is_infinite, (code & Traits::sign) / Traits::sign, 0U);
+  return float_of(magnitude | (sign << 31));
 }
 
 /// x in `Format`, see the head of this file. encode<float>(x) is x.
@@ -114,13 +114,13 @@ NBX_FUNCTION Format encode(float x) {
     constexpr std::uint32_t shift_bits = static_cast<std::uint32_t>(127 + 1 - Traits::bias + dropped) << 23;
     const std::uint32_t subnormal = bits_of(float_of(magnitude) + float_of(shift_bits)) - shift_bits;
     constexpr std::uint32_t smallest_normal = static_cast<std::uint32_t>(127 + 1 - Traits::bias) << 23;
-    const std::uint32_t rounded = magnitude < smallest_normal ? subnormal : normal;
-    const std::uint32_t finite = rounded < Traits::largest_finite ? rounded : Traits::largest_finite;
+    const std::uint32_t rounded = select(magnitude < smallest_normal, subnormal, normal);
+    const std::uint32_t finite = select(rounded < Traits::largest_finite, rounded, Traits::largest_finite);
     const std::uint32_t infinite = Format::has_infinity ? Traits::infinity : Traits::largest_finite;
-    const std::uint32_t positive = magnitude < infinity_bits    ? finite
-                                   : magnitude == infinity_bits ? infinite
-                                                                : Traits::nan;
-    const std::uint32_t sign = magnitude > infinity_bits ? 0U : (bits >> 31) * Traits::sign;
+    const std::uint32_t number = select(magnitude < infinity_bits, finite, infinite);
+    const bool nan = magnitude > infinity_bits;
+    const std::uint32_t positive = select(nan, Traits::nan, number);
+    const std::uint32_t sign = select(nan, 0U, (bits >> 31) * Traits::sign);
     return Format{static_cast<typename Format::Bits>(positive | sign)};
   }
 }
