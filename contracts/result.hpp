@@ -84,6 +84,7 @@ struct RunResult {
   std::vector<ControlResult> controls;
   std::vector<FindingResult> findings;
   std::vector<PowerResult> power;
+  std::vector<std::string> unmatched;  // patterns that selected nothing, in a selection that others may have filled
   std::vector<std::string> notes;    // "CUDA: no nvcc found, the CUDA pack was not built"
   std::vector<std::string> harness_errors;
   std::int64_t cases_run = 0;
@@ -91,8 +92,9 @@ struct RunResult {
   bool interrupted = false;
 };
 
-/// 1 for any red clause, missed control, stale finding, live power mutant or pack that failed; 3 for a harness error;
-/// 4 where nothing was checked; 130 interrupted; 0. Strict: pending, stale and declined are red too.
+/// The first that applies: 130 interrupted; 1 for any red clause, missed control, stale finding, live power mutant or pack
+/// that failed; 3 for a harness error; 4 where nothing was checked or a pattern selected nothing; 0. Strict: pending,
+/// stale and declined are red too.
 int exit_code(const RunResult& result, bool strict);
 
 }  // namespace nbx::contracts
