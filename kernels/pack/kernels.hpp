@@ -1,0 +1,32 @@
+// The kernels of the packs: one name a line, the translation unit of each defines it.
+#pragma once
+
+#include "kernels/pack/nbx_pack.h"
+
+// clang-format off
+#define NBX_KERNELS(each)       \
+  each(softmax_tile_f32) \
+  each(softmax_tile_f16) \
+  each(softmax_tile_bf16) \
+  each(softmax_looped_f32) \
+  each(softmax_looped_f16) \
+  each(softmax_looped_bf16) \
+  each(log_softmax_tile_f32) \
+  each(log_softmax_tile_f16) \
+  each(log_softmax_tile_bf16) \
+  each(log_softmax_looped_f32) \
+  each(log_softmax_looped_f16) \
+  each(log_softmax_looped_bf16)
+// clang-format on
+
+namespace nbx::kernels {
+
+#define NBX_DECLARE(name) extern const nbx_kernel name;
+NBX_KERNELS(NBX_DECLARE)
+#undef NBX_DECLARE
+
+#define NBX_ADDRESS(name) &name,
+inline constexpr const nbx_kernel* all[] = {NBX_KERNELS(NBX_ADDRESS)};
+#undef NBX_ADDRESS
+
+}  // namespace nbx::kernels

@@ -1,0 +1,9 @@
+#include "kernels/pack/kernels.hpp"
+#include "kernels/softmax/tile.hpp"
+
+namespace nbx::kernels {
+
+const nbx_kernel log_softmax_tile_f32 =
+    pack::describe<softmax::TileKernel<float, true>>("log_softmax.tile.f32", __FILE__);
+
+}  // namespace nbx::kernels

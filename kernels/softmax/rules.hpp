@@ -1,0 +1,39 @@
+// The arithmetic of softmax and log-softmax, fp32 throughout.
+#pragma once
+
+#include "kernels/tile/functions.hpp"
+#include "kernels/tile/number.hpp"
+#include "kernels/tile/reduce.hpp"
+
+namespace nbx::softmax {
+
+/// What a kernel of the family is made of. A variant derives from it and hides what it does otherwise.
+struct Rules {
+  using Max = tile::Max;
+  using Sum = tile::Sum;
+
+  /// exp(x − m).
+  NBX_FUNCTION static float weight(float x, float max) { return tile::exp(x - max); }
+  /// What a sum over an older maximum is multiplied by. Nothing was summed while the maximum was −inf.
+  NBX_FUNCTION static float rescale(float old_max, float new_max) {
+    return old_max == Max::identity ? 0.0F : tile::exp(old_max - new_max);
+  }
+  NBX_FUNCTION static float softmax(float weight, float sum) { return tile::divide(weight, sum); }
+  NBX_FUNCTION static float log_softmax(float x, float max, float log_sum) { return (x - max) - log_sum; }
+
+  template <class T>
+  NBX_FUNCTION static T narrow(float value) {
+    return tile::encode<T>(value);
+  }
+};
+
+/// Feature c of a row lies at element c · step: `Contiguous` lets the CPU back end vectorise the common case.
+struct Contiguous {
+  NBX_FUNCTION std::int64_t operator()(std::int64_t c) const { return c; }
+};
+struct Strided {
+  std::int64_t step;
+  NBX_FUNCTION std::int64_t operator()(std::int64_t c) const { return c * step; }
+};
+
+}  // namespace nbx::softmax

@@ -1,0 +1,10 @@
+#include "kernels/pack/kernels.hpp"
+#include "kernels/softmax/looped.hpp"
+
+namespace nbx::kernels {
+
+static constexpr char tile_name[] = "softmax.tile.bf16";
+const nbx_kernel softmax_looped_bf16 =
+    pack::describe<softmax::LoopedKernel<tile::bf16, false, tile_name>>("softmax.looped.bf16", __FILE__);
+
+}  // namespace nbx::kernels

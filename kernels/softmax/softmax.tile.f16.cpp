@@ -1,0 +1,8 @@
+#include "kernels/pack/kernels.hpp"
+#include "kernels/softmax/tile.hpp"
+
+namespace nbx::kernels {
+
+const nbx_kernel softmax_tile_f16 = pack::describe<softmax::TileKernel<tile::f16, false>>("softmax.tile.f16", __FILE__);
+
+}  // namespace nbx::kernels

@@ -1,0 +1,90 @@
+// The CUDA back end: a phase is a strided loop over the block's threads and a barrier; tiles lie in dynamic shared
+// memory.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "kernels/pack/nbx_pack.h"
+#include "kernels/tile/tile.hpp"
+
+namespace nbx::tile {
+
+inline constexpr int threads_per_block = 128;
+
+class CudaBlock {
+ public:
+  static constexpr bool vectors = false;
+
+  NBX_DEVICE CudaBlock(std::int64_t index, std::byte* memory) : index_(index), memory_(memory) {}
+
+  NBX_DEVICE std::int64_t index() const { return index_; }
+  NBX_DEVICE bool in_order() const { return false; }
+
+  template <class T>
+  NBX_DEVICE Tile<T> tile(int rows, int columns) {
+    T* const place = reinterpret_cast<T*>(memory_ + used_);
+    used_ += tile_bytes<T>(rows, columns);
+    return {place, padded(columns, column_group)};
+  }
+
+  template <class Item>
+  NBX_DEVICE void phase(std::int64_t n, const Item& item) {
+    for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x) item(i);
+    __syncthreads();
+  }
+
+  template <class Prepare, class Item>
+  NBX_DEVICE void phase_rows(std::int64_t rows, std::int64_t columns, const Prepare& prepare, const Item& item) {
+    if (rows == 1) {
+      const auto row = prepare(std::int64_t{0});
+      for (std::int64_t c = threadIdx.x; c < columns; c += blockDim.x) item(row, std::int64_t{0}, c);
+    } else {  // a tile: both numbers fit in 32 bits
+      const auto width = static_cast<unsigned>(columns);
+      const auto items = static_cast<unsigned>(rows * columns);
+      for (unsigned i = threadIdx.x; i < items; i += blockDim.x) {
+        const std::int64_t r = i / width;
+        item(prepare(r), r, static_cast<std::int64_t>(i % width));
+      }
+    }
+    __syncthreads();
+  }
+
+  template <class Predicate>
+  NBX_DEVICE bool any(std::int64_t n, const Predicate& predicate) {
+    int found = 0;
+    for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x) found |= predicate(i) ? 1 : 0;
+    return __syncthreads_or(found) != 0;
+  }
+
+ private:
+  std::int64_t index_;
+  std::byte* memory_;
+  std::size_t used_ = 0;
+};
+
+template <class Program>
+__global__ void __launch_bounds__(threads_per_block)
+    entry(const __grid_constant__ Program program, std::int64_t first) {
+  extern __shared__ __align__(64) unsigned char memory[];
+  CudaBlock block(first + static_cast<std::int64_t>(blockIdx.x), reinterpret_cast<std::byte*>(memory));
+  program(block);
+}
+
+/// Launches `blocks` blocks of the program on how.stream, in slabs where one grid cannot hold them. Returns nullptr, or
+/// the runtime's words for what failed.
+template <class Program>
+const char* launch(const Program& program, std::int64_t blocks, const nbx_launch& how) {
+  const auto bytes = static_cast<int>(program.tile_bytes());
+  cudaError_t status = cudaFuncSetAttribute(entry<Program>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  constexpr std::int64_t slab = 0x7FFFFFFF;  // the limit of gridDim.x
+  for (std::int64_t first = 0; status == cudaSuccess && first < blocks; first += slab) {
+    const auto count = static_cast<unsigned>(blocks - first < slab ? blocks - first : slab);
+    entry<Program>
+        <<<count, threads_per_block, static_cast<std::size_t>(bytes), static_cast<cudaStream_t>(how.stream)>>>(program,
+                                                                                                               first);
+    status = cudaGetLastError();
+  }
+  return status == cudaSuccess ? nullptr : cudaGetErrorString(status);
+}
+
+}  // namespace nbx::tile
