@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -54,58 +53,6 @@ Decision decide(double actual, const Refined& refined, double bound) {
     if (error > (bound + radius) * outward * outward) return Decision::red;
   }
   return decide_exactly(actual, refined, radius, low, bound);
-}
-
-/// Every value of a format of at most 16 bits.
-std::vector<double> every_value(Format format) {
-  std::vector<double> values(std::size_t{1} << (8 * traits(format).bytes));
-  for (std::size_t bits = 0; bits < values.size(); ++bits)
-    values[bits] = decode(format, static_cast<std::uint32_t>(bits));
-  return values;
-}
-
-template <Format format>
-const std::vector<double>& table() {
-  static const std::vector<double> values = every_value(format);
-  return values;
-}
-
-template <class Pattern>
-void look_up(const std::vector<double>& values, std::span<const std::byte> bytes, double* out, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    Pattern pattern;
-    std::memcpy(&pattern, bytes.data() + i * sizeof(Pattern), sizeof(Pattern));
-    out[i] = values[pattern];
-  }
-}
-
-/// Decodes the first `count` elements.
-void decode_all(Format format, std::span<const std::byte> bytes, double* out, std::int64_t count) {
-  switch (format) {
-    case Format::f32:
-      for (std::int64_t i = 0; i < count; ++i) {
-        float value;
-        std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
-        out[i] = value;
-      }
-      return;
-    case Format::f16:
-      return look_up<std::uint16_t>(table<Format::f16>(), bytes, out, count);
-    case Format::bf16:
-      return look_up<std::uint16_t>(table<Format::bf16>(), bytes, out, count);
-    case Format::e4m3:
-      return look_up<std::uint8_t>(table<Format::e4m3>(), bytes, out, count);
-    case Format::e5m2:
-      return look_up<std::uint8_t>(table<Format::e5m2>(), bytes, out, count);
-    case Format::tf32:
-      for (std::int64_t i = 0; i < count; ++i) {
-        std::uint32_t bits;
-        std::memcpy(&bits, bytes.data() + i * sizeof bits, sizeof bits);
-        out[i] = decode(format, bits);
-      }
-      return;
-  }
-  throw std::invalid_argument("judge: unknown format");
 }
 
 /// |error| / bound, where the error is 0 it is 0 of any bound.
@@ -248,10 +195,11 @@ Judgement judge(const Evaluation::Output& output, const Bounds& bounds, std::spa
   const auto width = static_cast<std::size_t>(traits(format).bytes);
   if (actual.size() != size * width) return {};
   Judge judge(output, bounds, refine, output_index);
+  const View given{.bytes = actual, .format = format, .shape = {static_cast<std::int64_t>(size)}};
   std::array<double, chunk> values;
   for (std::size_t begin = 0; begin < size; begin += chunk) {
     const std::size_t count = std::min<std::size_t>(chunk, size - begin);
-    decode_all(format, actual.subspan(begin * width), values.data(), static_cast<std::int64_t>(count));
+    given.read(static_cast<std::int64_t>(begin), std::span(values).first(count));
     judge.judge_chunk(values.data(), static_cast<std::int64_t>(begin), static_cast<std::int64_t>(count));
   }
   return judge.finish();

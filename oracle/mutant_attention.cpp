@@ -1,0 +1,334 @@
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "oracle/attention_shape.hpp"
+#include "oracle/mutant.hpp"
+#include "oracle/mutant_draw.hpp"
+
+namespace nbx::oracle {
+namespace {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::int64_t block_rows = 64;
+
+/// How one mutant differs from the definition.
+struct Fault {
+  Mutant mutant;
+  double scale;                                   // what the kernel multiplies scores by
+  std::int64_t head_dim;                          // how many columns of q and k it uses
+  std::int64_t tile;                              // keys of a tile
+  std::int64_t hidden_begin = 0, hidden_end = 0;  // keys that it leaves out
+  std::int64_t splits = 1;                        // of unweighted_split_merge
+  std::int64_t first = 0, second = 0;  // tiles that are swapped; the stale V row and the row whose values it holds;
+                                       // the query head and the KV head that it takes
+  std::int64_t zero_row = -1;
+};
+
+/// (rows, columns) of a view, from element `start` on.
+Matrix matrix(const View& view, std::int64_t start, std::int64_t rows, std::int64_t columns) {
+  Matrix values(rows, columns);
+  view.read(start, std::span<double>(values.data(), static_cast<std::size_t>(values.size())));
+  return values;
+}
+
+/// Which keys at least one row sees and no bias of -inf takes out of all rows.
+std::vector<bool> seen_keys(const AttentionInput& input, const AttentionShape& shape) {
+  std::vector<bool> seen(shape.Tk, false);
+  for (std::int64_t b = 0; b < shape.B; ++b) {
+    if (!input.bias.has_value()) {
+      std::int64_t most = 0;  // rows see prefixes
+      for (std::int64_t i = 0; i < shape.Tq; ++i) most = std::max(most, visible_keys(input, b, i));
+      std::fill(seen.begin(), seen.begin() + most, true);
+      continue;
+    }
+    for (std::int64_t h = 0; h < shape.H; ++h) {
+      for (std::int64_t i = 0; i < shape.Tq; ++i) {
+        const BiasRow bias = bias_row(*input.bias, b, h, i);
+        const std::int64_t visible = visible_keys(input, b, i);
+        for (std::int64_t j = 0; j < visible; ++j) {
+          if (!seen[j]) seen[j] = input.bias->at(bias.start + j * bias.step) != -infinity;
+        }
+      }
+    }
+  }
+  return seen;
+}
+
+/// Rows that count at least one key by position and bias.
+std::vector<std::int64_t> seeing_rows(const AttentionInput& input, const AttentionShape& shape) {
+  std::vector<std::int64_t> rows;
+  for (std::int64_t row = 0; row < shape.rows(); ++row) {
+    const std::int64_t i = row % shape.Tq, h = row / shape.Tq % shape.H, b = row / shape.Tq / shape.H;
+    const std::int64_t visible = visible_keys(input, b, i);
+    if (visible == 0) continue;
+    bool counts = !input.bias.has_value();
+    if (!counts) {
+      const BiasRow bias = bias_row(*input.bias, b, h, i);
+      for (std::int64_t j = 0; j < visible && !counts; ++j) {
+        counts = input.bias->at(bias.start + j * bias.step) != -infinity;
+      }
+    }
+    if (counts) rows.push_back(row);
+  }
+  return rows;
+}
+
+/// The last key that a row of batch entry b may see by its length.
+std::int64_t last_key(const AttentionInput& input, std::int64_t b) {
+  const std::int64_t Tk = input.k.shape[2];
+  return (input.lengths.empty() ? Tk : std::min(input.lengths[b], Tk)) - 1;
+}
+
+/// Where the fault lies, or nothing where it would change nothing by its nature.
+std::optional<Fault> plan(const AttentionInput& input, Mutant mutant, Draw draw) {
+  const AttentionShape shape = shape_of(input);
+  const double scale = scale_of(input);
+  Fault fault{.mutant = mutant, .scale = scale, .head_dim = shape.D, .tile = tile_width(shape.Tk)};
+  const std::vector<bool> seen = seen_keys(input, shape);
+  const std::vector<std::int64_t> keys = places(seen);
+  const std::vector<std::int64_t> tiles = places(seen_tiles(seen, fault.tile));
+  if (keys.empty()) return std::nullopt;
+  switch (mutant) {
+    case Mutant::drop_last_key:  // per batch entry, see hide()
+    case Mutant::extra_zero_key:
+    case Mutant::lse_without_max:
+      return fault;
+    case Mutant::ignore_query_and_key:
+      return keys.size() > 1 ? std::optional(fault) : std::nullopt;
+    case Mutant::drop_tile:
+      if (tiles.size() < 2) return std::nullopt;
+      fault.hidden_begin = draw.from(tiles) * fault.tile;
+      fault.hidden_end = fault.hidden_begin + fault.tile;
+      return fault;
+    case Mutant::scale_missing:
+      fault.scale = 1;
+      return scale != 1 ? std::optional(fault) : std::nullopt;
+    case Mutant::scale_twice:
+      fault.scale = scale * scale;
+      return fault.scale != scale ? std::optional(fault) : std::nullopt;
+    case Mutant::half_head_dim:
+      fault.head_dim = shape.D / 2;
+      return shape.D > 1 ? std::optional(fault) : std::nullopt;
+    case Mutant::no_rescale:
+      return tiles.size() > 1 ? std::optional(fault) : std::nullopt;
+    case Mutant::unweighted_split_merge:
+      fault.splits = draw.between(2, std::min<std::int64_t>(8, static_cast<std::int64_t>(tiles.size())));
+      return tiles.size() > 1 ? std::optional(fault) : std::nullopt;
+    case Mutant::swapped_key_tiles:
+      if (tiles.size() < 2) return std::nullopt;
+      fault.first = draw.from(tiles);
+      fault.second = draw.from(without(tiles, fault.first));
+      return fault;
+    case Mutant::stale_value_row: {
+      if (shape.Tk < 2) return std::nullopt;
+      fault.first = draw.from(keys);
+      // What the same slot of the tile buffer held before, or a neighbour in the first tile.
+      fault.second = fault.first >= fault.tile ? fault.first - fault.tile : fault.first > 0 ? fault.first - 1 : 1;
+      return fault;
+    }
+    case Mutant::wrong_gqa_head:
+      if (shape.Hk < 2) return std::nullopt;
+      fault.first = draw.between(0, shape.H - 1);
+      fault.second = (kv_head(shape, fault.first) + draw.between(1, shape.Hk - 1)) % shape.Hk;
+      return fault;
+    case Mutant::zero_row: {
+      const std::vector<std::int64_t> rows = seeing_rows(input, shape);
+      fault.zero_row = draw.from(rows);
+      return fault;
+    }
+  }
+  return std::nullopt;
+}
+
+/// One row: weights from scores, summed as the fault would have it.
+struct Row {
+  double maximum = -infinity;
+  double sum = 0;
+  double lse = -infinity;
+  double factor = 1;  // what Σ w v is multiplied by
+};
+
+/// exp(score - maximum), 0 where the score is -inf: Eigen's exp ends at the smallest double there.
+Eigen::ArrayXd exp_from(const Eigen::Ref<const Eigen::ArrayXd>& scores, double maximum) {
+  return (scores > -infinity).select((scores - maximum).exp(), 0.0);
+}
+
+class AttentionMutant {
+ public:
+  AttentionMutant(const AttentionInput& input, const Fault& fault)
+      : input_(input), fault_(fault), shape_(shape_of(input)), extra_(fault.mutant == Mutant::extra_zero_key ? 1 : 0) {}
+
+  std::vector<std::vector<double>> run() {
+    std::vector<double> o(shape_.rows() * shape_.Dv), lse(shape_.rows());
+    std::int64_t loaded = -1;
+    for (std::int64_t head = 0; head < shape_.B * shape_.H; ++head) {
+      const std::int64_t b = head / shape_.H, h = head % shape_.H;
+      const bool astray = fault_.mutant == Mutant::wrong_gqa_head && h == fault_.first;
+      const std::int64_t kv = b * shape_.Hk + (astray ? fault_.second : kv_head(shape_, h));
+      if (kv != loaded) load(kv);
+      loaded = kv;
+      for (std::int64_t i = 0; i < shape_.Tq; i += block_rows) {
+        block(b, h, i, std::min(block_rows, shape_.Tq - i), o, lse);
+      }
+    }
+    return {std::move(o), std::move(lse)};
+  }
+
+ private:
+  /// K and V of one KV head with the faults of memory in them, and with non-finite values taken out of V.
+  void load(std::int64_t kv) {
+    k_ = matrix(input_.k, kv * shape_.Tk * shape_.D, shape_.Tk, shape_.D).leftCols(fault_.head_dim).eval();
+    v_ = matrix(input_.v, kv * shape_.Tk * shape_.Dv, shape_.Tk, shape_.Dv);
+    if (fault_.mutant == Mutant::swapped_key_tiles) {
+      const std::int64_t a = fault_.first * fault_.tile, c = fault_.second * fault_.tile;
+      const std::int64_t rows = std::min(fault_.tile, shape_.Tk - std::max(a, c));
+      k_.middleRows(a, rows).swap(k_.middleRows(c, rows));
+    }
+    if (fault_.mutant == Mutant::stale_value_row) v_.row(fault_.first) = v_.row(fault_.second).eval();
+    irregular_.clear();
+    for (std::int64_t j = 0; j < shape_.Tk; ++j) {
+      for (std::int64_t d = 0; d < shape_.Dv; ++d) {
+        if (std::isfinite(v_(j, d))) continue;
+        irregular_.push_back({j, d, v_(j, d)});
+        v_(j, d) = 0;
+      }
+    }
+    if (extra_ == 1) v_ = (Matrix(shape_.Tk + 1, shape_.Dv) << v_, Matrix::Zero(1, shape_.Dv)).finished();
+  }
+
+  void block(std::int64_t b, std::int64_t h, std::int64_t first, std::int64_t rows, std::vector<double>& o,
+             std::vector<double>& lse) {
+    const std::int64_t row_index = (b * shape_.H + h) * shape_.Tq + first;
+    const Matrix q = matrix(input_.q, row_index * shape_.D, rows, shape_.D).leftCols(fault_.head_dim);
+    // The extra key, if there is one, comes last. Its row of V is zero.
+    Matrix weights = Matrix::Constant(rows, shape_.Tk + extra_, -infinity);  // scores first
+    weights.leftCols(shape_.Tk).noalias() = q * k_.transpose();
+    std::vector<Row> results(rows);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      score(b, h, first + r, weights.row(r).data());
+      results[r] = weigh(weights.row(r).data());
+    }
+    Matrix sums = weights * v_;  // (rows, Dv)
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (const Irregular& value : irregular_) {
+        if (weights(r, value.key) > 0) sums(r, value.column) += weights(r, value.key) * value.value;
+      }
+      if (row_index + r == fault_.zero_row) {
+        sums.row(r).setZero();
+        results[r].lse = 0;
+      }
+      Eigen::Map<Eigen::RowVectorXd>(o.data() + (row_index + r) * shape_.Dv, shape_.Dv) =
+          sums.row(r) * results[r].factor;
+      lse[row_index + r] = results[r].lse;
+    }
+  }
+
+  /// From q·k to scores, in place; -inf where the key is hidden or left out.
+  void score(std::int64_t b, std::int64_t h, std::int64_t i, double* row) const {
+    const std::int64_t visible = visible_keys(input_, b, i);
+    const bool ignore = fault_.mutant == Mutant::ignore_query_and_key;
+    const BiasRow bias = input_.bias.has_value() ? bias_row(*input_.bias, b, h, i) : BiasRow{};
+    for (std::int64_t j = 0; j < visible; ++j) {
+      row[j] = ignore ? 0 : row[j] * fault_.scale;
+      if (!input_.bias.has_value()) continue;
+      const double shift = input_.bias->at(bias.start + j * bias.step);
+      row[j] = shift == -infinity ? -infinity : row[j] + shift;
+    }
+    std::fill(row + visible, row + shape_.Tk, -infinity);
+    std::fill(row + std::min(fault_.hidden_begin, shape_.Tk), row + std::min(fault_.hidden_end, shape_.Tk), -infinity);
+    const std::int64_t last = last_key(input_, b);
+    if (fault_.mutant == Mutant::drop_last_key && last >= 0) row[last] = -infinity;
+    if (extra_ == 1 && visible > 0 && visible == last + 1) row[shape_.Tk] = 0;
+  }
+
+  /// From scores to weights, in place, with what divides them.
+  Row weigh(double* row) const {
+    const std::int64_t keys = shape_.Tk + extra_;
+    auto scores = Eigen::Map<Eigen::ArrayXd>(row, keys);
+    Row result;
+    bool spoilt = false;  // a NaN or +inf
+    for (std::int64_t j = 0; j < keys; ++j) {
+      spoilt = spoilt || !(row[j] < infinity);
+      result.maximum = row[j] > result.maximum ? row[j] : result.maximum;
+    }
+    if (spoilt) return {.maximum = nan, .sum = nan, .lse = nan, .factor = nan};
+    if (result.maximum == -infinity) {
+      scores.setZero();
+      return {.factor = 0};
+    }
+    if (fault_.mutant == Mutant::no_rescale) return weigh_by_tiles(row);
+    if (fault_.mutant == Mutant::unweighted_split_merge) return weigh_by_splits(row);
+    scores = exp_from(scores, result.maximum);
+    result.sum = scores.sum();
+    result.factor = 1 / result.sum;
+    result.lse = std::log(result.sum) + (fault_.mutant == Mutant::lse_without_max ? 0 : result.maximum);
+    return result;
+  }
+
+  /// Σ and l keep the terms of earlier tiles as they were when the maximum moves.
+  Row weigh_by_tiles(double* row) const {
+    Row result;
+    for (std::int64_t begin = 0; begin < shape_.Tk; begin += fault_.tile) {
+      auto tile = Eigen::Map<Eigen::ArrayXd>(row + begin, std::min(fault_.tile, shape_.Tk - begin));
+      result.maximum = std::max(result.maximum, tile.maxCoeff());
+      if (result.maximum == -infinity) {
+        tile.setZero();
+      } else {
+        tile = exp_from(tile, result.maximum);
+      }
+      result.sum += tile.sum();
+    }
+    result.factor = 1 / result.sum;
+    result.lse = result.maximum + std::log(result.sum);
+    return result;
+  }
+
+  /// The plain average over the splits that hold a counted key, of O and of LSE (which then stands for as many).
+  Row weigh_by_splits(double* row) const {
+    const std::int64_t tiles = (shape_.Tk + fault_.tile - 1) / fault_.tile;
+    const std::int64_t width = (tiles + fault_.splits - 1) / fault_.splits * fault_.tile;
+    double filled = 0, lse = 0;
+    for (std::int64_t begin = 0; begin < shape_.Tk; begin += width) {
+      auto split = Eigen::Map<Eigen::ArrayXd>(row + begin, std::min(width, shape_.Tk - begin));
+      const double maximum = split.maxCoeff();
+      if (maximum == -infinity) {
+        split.setZero();
+        continue;
+      }
+      split = exp_from(split, maximum);
+      const double sum = split.sum();
+      split /= sum;
+      lse += maximum + std::log(sum);
+      ++filled;
+    }
+    return {.sum = filled, .lse = lse / filled + std::log(filled), .factor = 1 / filled};
+  }
+
+  struct Irregular {
+    std::int64_t key, column;
+    double value;
+  };
+
+  const AttentionInput& input_;
+  Fault fault_;
+  AttentionShape shape_;
+  std::int64_t extra_;
+  Matrix k_, v_;
+  std::vector<Irregular> irregular_;
+};
+
+}  // namespace
+
+std::vector<std::vector<double>> mutate(const AttentionInput& input, Mutant mutant, std::uint64_t position) {
+  const std::optional<Fault> fault = plan(input, mutant, Draw(position, mutant));
+  if (!fault.has_value()) return {};
+  return AttentionMutant(input, *fault).run();
+}
+
+}  // namespace nbx::oracle
