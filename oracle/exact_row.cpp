@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "oracle/attention_shape.hpp"
+#include "oracle/attention_rows.hpp"
 
 namespace nbx::oracle {
 namespace {
@@ -54,7 +54,7 @@ double irregular_score(const std::vector<double>& q, const View& k, std::int64_t
 Fixed to_fixed(double value) { return shifted(binary(value), fixed_unit); }
 
 ExactRow exact_row(const AttentionInput& input, std::int64_t row) {
-  const AttentionShape shape = shape_of(input);
+  const AttentionSizes shape = sizes_of(input);
   const std::int64_t i = row % shape.Tq, h = row / shape.Tq % shape.H, b = row / shape.Tq / shape.H;
   std::vector<double> q(shape.D);
   bool q_finite = true;

@@ -4,7 +4,7 @@
 #include <limits>
 #include <optional>
 
-#include "oracle/attention_shape.hpp"
+#include "oracle/attention_rows.hpp"
 #include "oracle/mutant.hpp"
 #include "oracle/mutant_draw.hpp"
 
@@ -38,7 +38,7 @@ Matrix matrix(const View& view, std::int64_t start, std::int64_t rows, std::int6
 }
 
 /// Which keys at least one row sees and no bias of -inf takes out of all rows.
-std::vector<bool> seen_keys(const AttentionInput& input, const AttentionShape& shape) {
+std::vector<bool> seen_keys(const AttentionInput& input, const AttentionSizes& shape) {
   std::vector<bool> seen(shape.Tk, false);
   for (std::int64_t b = 0; b < shape.B; ++b) {
     if (!input.bias.has_value()) {
@@ -61,7 +61,7 @@ std::vector<bool> seen_keys(const AttentionInput& input, const AttentionShape& s
 }
 
 /// Rows that count at least one key by position and bias.
-std::vector<std::int64_t> seeing_rows(const AttentionInput& input, const AttentionShape& shape) {
+std::vector<std::int64_t> seeing_rows(const AttentionInput& input, const AttentionSizes& shape) {
   std::vector<std::int64_t> rows;
   for (std::int64_t row = 0; row < shape.rows(); ++row) {
     const std::int64_t i = row % shape.Tq, h = row / shape.Tq % shape.H, b = row / shape.Tq / shape.H;
@@ -87,7 +87,7 @@ std::int64_t last_key(const AttentionInput& input, std::int64_t b) {
 
 /// Where the fault lies, or nothing where it would change nothing by its nature.
 std::optional<Fault> plan(const AttentionInput& input, Mutant mutant, Draw draw) {
-  const AttentionShape shape = shape_of(input);
+  const AttentionSizes shape = sizes_of(input);
   const double scale = scale_of(input);
   Fault fault{.mutant = mutant, .scale = scale, .head_dim = shape.D, .tile = tile_width(shape.Tk)};
   const std::vector<bool> seen = seen_keys(input, shape);
@@ -162,7 +162,7 @@ Eigen::ArrayXd exp_from(const Eigen::Ref<const Eigen::ArrayXd>& scores, double m
 class AttentionMutant {
  public:
   AttentionMutant(const AttentionInput& input, const Fault& fault)
-      : input_(input), fault_(fault), shape_(shape_of(input)), extra_(fault.mutant == Mutant::extra_zero_key ? 1 : 0) {}
+      : input_(input), fault_(fault), shape_(sizes_of(input)), extra_(fault.mutant == Mutant::extra_zero_key ? 1 : 0) {}
 
   std::vector<std::vector<double>> run() {
     std::vector<double> o(shape_.rows() * shape_.Dv), lse(shape_.rows());
@@ -317,7 +317,7 @@ class AttentionMutant {
 
   const AttentionInput& input_;
   Fault fault_;
-  AttentionShape shape_;
+  AttentionSizes shape_;
   std::int64_t extra_;
   Matrix k_, v_;
   std::vector<Irregular> irregular_;

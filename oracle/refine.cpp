@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "oracle/attention_shape.hpp"
+#include "oracle/attention_rows.hpp"
 #include "oracle/exact_row.hpp"
 #include "oracle/refined_row.hpp"
 
@@ -58,7 +58,7 @@ Refined refine_softmax(const SoftmaxInput& input, RowCache& cache, std::int64_t 
 
 Refined refine_output(const AttentionInput& input, RowCache& cache, const ExactRow& row, std::int64_t row_index,
                       std::int64_t column, int bits) {
-  const AttentionShape shape = shape_of(input);
+  const AttentionSizes shape = sizes_of(input);
   const std::int64_t head = row_index / shape.Tq, b = head / shape.H, h = head % shape.H;
   const std::int64_t start = (b * shape.Hk + kv_head(shape, h)) * shape.Tk * shape.Dv + column;
   std::vector<double> values(row.keys.size());
@@ -80,10 +80,10 @@ Refine refiner(const SoftmaxInput& input) {
 
 Refine refiner(const AttentionInput& input) {
   return [input, cache = std::make_shared<RowCache>()](std::size_t output, std::int64_t element, int bits) {
-    const std::int64_t row_index = output == 0 ? element / shape_of(input).Dv : element;
+    const std::int64_t row_index = output == 0 ? element / sizes_of(input).Dv : element;
     const ExactRow& row = cache->row(row_index, [&] { return exact_row(input, row_index); });
     if (!row.regular) return nothing();
-    if (output == 0) return refine_output(input, *cache, row, row_index, element % shape_of(input).Dv, bits);
+    if (output == 0) return refine_output(input, *cache, row, row_index, element % sizes_of(input).Dv, bits);
     if (output != 1) return nothing();
     const auto exact = rational_lse(row);
     return exact ? *exact : cache->refined(bits).lse();
