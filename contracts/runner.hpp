@@ -15,20 +15,20 @@ namespace nbx::contracts {
 enum class Tier : std::uint8_t { quick, standard, full };
 
 struct RunOptions {
-  std::vector<std::filesystem::path> packs;      // in order; the ones that come with the build first
+  std::vector<std::filesystem::path> packs;        // in order; the ones that come with the build first
   std::vector<std::filesystem::path> named_packs;  // by --pack: red if they do not load
-  std::vector<std::string> patterns;             // case, kernel or clause names, with * and ?; empty: all
-  std::vector<std::string> only_cases;           // exact case names (--last-failed); empty: all
-  int gate = 0;                                  // 1-4, 0: all
-  std::string device;                            // "cpu", "cuda", empty: all
+  std::vector<std::string> patterns;               // case, kernel or clause names, with * and ?; empty: all
+  std::vector<std::string> only_cases;             // exact case names (--last-failed); empty: all
+  int gate = 0;                                    // 1-4, 0: all
+  std::string device;                              // "cpu", "cuda", empty: all
   Tier tier = Tier::standard;
   std::uint64_t seed = 1;
-  int jobs = 0;                                  // 0: the number of cores
-  int shard = 1, shards = 1;                     // I/N
+  int jobs = 0;               // 0: the number of cores
+  int shard = 1, shards = 1;  // I/N
   bool fail_fast = false;
-  std::chrono::milliseconds timeout{20'000};     // per call
-  std::vector<std::string> command;              // as typed, for reproducers
-  std::filesystem::path records;                 // the folder of fingerprints; empty: none
+  std::chrono::milliseconds timeout{20'000};  // per call
+  std::vector<std::string> command;           // as typed, for reproducers
+  std::filesystem::path records;              // the folder of fingerprints; empty: none
 };
 
 struct Progress {

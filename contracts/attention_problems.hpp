@@ -1,0 +1,245 @@
+// The problems of attention. Add one: a line here.
+#pragma once
+
+#include <cstdint>
+
+#include "contracts/runner.hpp"
+#include "oracle/reference.hpp"
+
+namespace nbx::contracts {
+
+enum class BiasShape : std::uint8_t { none, qk, k, bqk, b1k, bhqk, b11k, h11k, qk1 };  // 1: a broadcast axis
+
+enum class Masking : std::uint8_t {
+  none,
+  padding,  // -inf from a length on, another for each batch entry
+  holes,    // -inf here and there
+  rows,     // every third query row is -inf alone
+};
+
+enum class AttentionKind : std::uint8_t {
+  normal,
+  uniform,
+  wide,        // exponents far apart in q, k and v
+  sink,        // one key takes more than half
+  cancelling,  // pairs of keys that are equal, of values that cancel
+  constant,    // q = k = v = 1: O = 1
+  powers,      // powers of two, equal scores
+  anti,        // all scores near -200
+  equal,       // equal scores, normal values
+  far,         // scores more than 2^10 apart
+  tiny,        // ±0 and subnormals in q, k and v
+  largest,     // values at the largest finite numbers
+  overflow,    // q and k at the largest finite numbers
+  negative,    // scores near -20, so that an extra zero key would dominate
+  markers,     // a value row in each tile of 64 keys scaled up, in a column of its own
+  zero_query,  // Q = 0: O is the mean of V
+  one_hot,     // one-hot values
+  ones_value,  // V = 1: O = 1
+  rising,      // each tile holds a new maximum
+  last_dims,   // the energy of q and k in their last dims
+};
+
+enum class Plant : std::uint8_t {
+  none,
+  nan_query,
+  nan_key,
+  nan_value,
+  inf_key,  // scores of +inf and -inf
+  inf_value,
+  opposite_infs,   // +inf and -inf in one value column
+  hidden_nan_key,  // NaN where no row sees it, by causality
+  hidden_nan_value,
+  partly_hidden_nan,  // a NaN value that only the later rows see
+  masked_nan_key,     // NaN under a bias of -inf
+  masked_nan_value,
+};
+
+struct AttentionProblem {
+  std::int64_t B = 1, H = 1, Hk = 1, Tq = 1, Tk = 1, D = 64, Dv = 0;  // Dv 0: D
+  oracle::Causal causal = oracle::Causal::none;
+  BiasShape bias = BiasShape::none;
+  Masking mask = Masking::none;
+  bool f32_bias = false;  // else in the kernel's format
+  float scale = 0;        // 0: absent
+  AttentionKind kind = AttentionKind::normal;
+  Plant plant = Plant::none;
+  bool equality = false;  // gates 2 and 3 run on it
+  Tier tier = Tier::standard;
+  std::int64_t size_class = 0;  // of the power clause; 0: not one of its problems
+};
+
+namespace attention_table {
+using enum AttentionKind;
+using enum oracle::Causal;
+inline constexpr Tier quick = Tier::quick, full = Tier::full;
+
+inline constexpr AttentionProblem problems[] = {
+    // ordinary shapes
+    {.H = 4, .Hk = 2, .Tq = 130, .Tk = 257, .D = 64, .equality = true, .tier = quick},
+    {.B = 2, .H = 8, .Hk = 1, .Tq = 17, .Tk = 33, .D = 16, .equality = true},
+    {.B = 3, .H = 6, .Hk = 2, .Tq = 9, .Tk = 65, .D = 80, .Dv = 24, .equality = true},
+    {.H = 3, .Tq = 7, .Tk = 63, .D = 72, .equality = true},
+    {.B = 2, .H = 2, .Hk = 2, .Tq = 33, .Tk = 64, .D = 96},
+    {.Tk = 1, .D = 1},
+    {.H = 2, .Tq = 3, .Tk = 5, .D = 8},
+    {.Tq = 64, .Tk = 64, .D = 64, .equality = true},
+    {.H = 8, .Hk = 8, .Tq = 16, .Tk = 100, .D = 127},
+    {.B = 2, .H = 4, .Hk = 4, .Tk = 129, .D = 128, .equality = true},
+    {.Tq = 20, .Tk = 40, .D = 15},
+    {.Tq = 20, .Tk = 40, .D = 17},
+    {.Tq = 20, .Tk = 70, .D = 32},
+    {.Tq = 12, .Tk = 70, .D = 112},
+    {.Tq = 12, .Tk = 70, .D = 129},
+    {.Tq = 12, .Tk = 70, .D = 160},
+    {.H = 2, .Tq = 12, .Tk = 70, .D = 192, .Dv = 128, .equality = true},
+    {.Tq = 12, .Tk = 70, .D = 255},
+    {.Tq = 12, .Tk = 70, .D = 256},
+    {.Tq = 5, .Tk = 70, .D = 512},
+    {.Tq = 16, .Tk = 48, .D = 32, .scale = 0.5f},
+    {.H = 16, .Hk = 2, .Tq = 150, .Tk = 150, .D = 40, .tier = full},
+    // causal, both alignments, Tq = Tk and not
+    {.H = 2, .Tq = 70, .Tk = 70, .D = 64, .causal = top_left, .equality = true, .tier = quick},
+    {.H = 2, .Tq = 70, .Tk = 70, .D = 64, .causal = bottom_right, .equality = true, .tier = quick},
+    {.H = 2, .Tq = 33, .Tk = 17, .D = 32, .causal = top_left, .equality = true},
+    {.H = 2, .Tq = 33, .Tk = 17, .D = 32, .causal = bottom_right, .equality = true},
+    {.H = 2, .Tq = 17, .Tk = 130, .D = 32, .causal = top_left, .equality = true},
+    {.H = 2, .Tq = 17, .Tk = 130, .D = 32, .causal = bottom_right, .equality = true},
+    {.H = 2, .Tk = 40, .D = 32, .causal = top_left},
+    {.H = 2, .Tk = 40, .D = 32, .causal = bottom_right},
+    // bias: every shape, -inf in every way, with causality too
+    {.B = 2, .H = 2, .Tq = 19, .Tk = 67, .D = 32, .bias = BiasShape::qk, .equality = true, .tier = quick},
+    {.B = 2, .H = 2, .Tq = 19, .Tk = 67, .D = 32, .bias = BiasShape::k, .equality = true},
+    {.B = 2, .H = 2, .Tq = 19, .Tk = 67, .D = 32, .bias = BiasShape::bqk, .mask = Masking::holes, .equality = true},
+    {.B = 2, .H = 2, .Tq = 19, .Tk = 67, .D = 32, .bias = BiasShape::b1k, .mask = Masking::padding, .equality = true},
+    {.B = 2,
+     .H = 2,
+     .Tq = 19,
+     .Tk = 67,
+     .D = 32,
+     .bias = BiasShape::bhqk,
+     .mask = Masking::rows,
+     .equality = true,
+     .tier = quick},
+    {.B = 2,
+     .H = 4,
+     .Hk = 2,
+     .Tq = 19,
+     .Tk = 67,
+     .D = 32,
+     .bias = BiasShape::b11k,
+     .mask = Masking::padding,
+     .f32_bias = true,
+     .equality = true},
+    {.B = 2, .H = 4, .Tq = 19, .Tk = 67, .D = 32, .bias = BiasShape::h11k, .f32_bias = true},
+    {.B = 2, .H = 2, .Tq = 19, .Tk = 20, .D = 32, .bias = BiasShape::qk1, .mask = Masking::rows},
+    {.H = 2,
+     .Tq = 40,
+     .Tk = 40,
+     .D = 32,
+     .causal = top_left,
+     .bias = BiasShape::bhqk,
+     .mask = Masking::holes,
+     .equality = true},
+    {.H = 2,
+     .Tq = 21,
+     .Tk = 40,
+     .D = 32,
+     .causal = bottom_right,
+     .bias = BiasShape::qk,
+     .f32_bias = true,
+     .equality = true},
+    // input kinds
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = uniform, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = wide, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = sink, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = cancelling, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 128, .D = 64, .kind = constant, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 256, .D = 64, .kind = powers, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = anti, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = equal, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = far, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = tiny, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = largest, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = overflow, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = zero_query, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 80, .D = 32, .Dv = 80, .kind = one_hot, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = ones_value, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 300, .D = 64, .kind = rising, .equality = true, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 128, .kind = last_dims, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .causal = bottom_right, .kind = wide},
+    {.H = 2, .Tq = 16, .Tk = 16, .D = 64, .causal = top_left, .kind = far},
+    // special values; the first without a plant, as findings hold it against the planted ones
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .tier = quick},
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .plant = Plant::nan_query, .equality = true, .tier = quick},
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .plant = Plant::nan_key, .equality = true, .tier = quick},
+    {.H = 2, .Tq = 40, .Tk = 40, .D = 32, .causal = top_left, .plant = Plant::nan_key, .equality = true},
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .plant = Plant::nan_value, .equality = true, .tier = quick},
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .plant = Plant::inf_key, .tier = quick},
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .plant = Plant::inf_value, .tier = quick},
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .plant = Plant::opposite_infs, .tier = quick},
+    {.H = 2,
+     .Tq = 33,
+     .Tk = 49,
+     .D = 32,
+     .causal = top_left,
+     .plant = Plant::hidden_nan_key,
+     .equality = true,
+     .tier = quick},
+    {.H = 2,
+     .Tq = 33,
+     .Tk = 49,
+     .D = 32,
+     .causal = top_left,
+     .plant = Plant::hidden_nan_value,
+     .equality = true,
+     .tier = quick},
+    {.H = 2,
+     .Tq = 33,
+     .Tk = 33,
+     .D = 32,
+     .causal = bottom_right,
+     .plant = Plant::partly_hidden_nan,
+     .equality = true,
+     .tier = quick},
+    {.H = 2,
+     .Tq = 8,
+     .Tk = 70,
+     .D = 32,
+     .bias = BiasShape::k,
+     .mask = Masking::padding,
+     .plant = Plant::masked_nan_key,
+     .equality = true,
+     .tier = quick},
+    {.H = 2,
+     .Tq = 8,
+     .Tk = 70,
+     .D = 32,
+     .bias = BiasShape::k,
+     .mask = Masking::padding,
+     .plant = Plant::masked_nan_value,
+     .tier = quick},
+    // power: what can be seen at each size
+    {.H = 2, .Hk = 2, .Tq = 4, .Tk = 64, .D = 32, .kind = negative, .tier = quick, .size_class = 64},
+    {.H = 2, .Hk = 2, .Tq = 4, .Tk = 64, .D = 32, .kind = markers, .tier = quick, .size_class = 64},
+    {.H = 2, .Hk = 2, .Tq = 4, .Tk = 60, .D = 32, .kind = rising, .size_class = 64},
+    {.H = 2, .Hk = 2, .Tq = 4, .Tk = 60, .D = 32, .kind = last_dims, .size_class = 64},
+    {.H = 2, .Hk = 2, .Tq = 4, .Tk = 1024, .D = 32, .kind = negative, .size_class = 1024},
+    {.H = 2, .Hk = 2, .Tq = 4, .Tk = 1024, .D = 32, .kind = markers, .size_class = 1024},
+    {.H = 2, .Hk = 2, .Tq = 4, .Tk = 1000, .D = 32, .kind = rising, .size_class = 1024},
+    {.H = 2, .Hk = 2, .Tq = 4, .Tk = 1000, .D = 32, .kind = last_dims, .size_class = 1024},
+    {.H = 2, .Hk = 2, .Tq = 4, .Tk = 8192, .D = 32, .kind = negative, .size_class = 8192},
+    {.H = 2, .Hk = 2, .Tq = 4, .Tk = 8192, .D = 32, .kind = markers, .size_class = 8192},
+    {.H = 2, .Hk = 2, .Tq = 4, .Tk = 8190, .D = 32, .kind = rising, .size_class = 8192},
+    {.H = 2, .Hk = 2, .Tq = 4, .Tk = 8190, .D = 32, .kind = last_dims, .size_class = 8192},
+    {.H = 2, .Hk = 2, .Tq = 2, .Tk = 65536, .D = 32, .kind = negative, .size_class = 65536},
+    {.H = 2, .Hk = 2, .Tq = 2, .Tk = 65536, .D = 32, .kind = markers, .size_class = 65536},
+    {.H = 2, .Hk = 2, .Tq = 2, .Tk = 65530, .D = 32, .kind = rising, .size_class = 65536},
+    {.H = 2, .Hk = 2, .Tq = 2, .Tk = 65530, .D = 32, .kind = last_dims, .size_class = 65536},
+    // with --full
+    {.B = 2, .H = 8, .Hk = 2, .Tq = 512, .Tk = 512, .D = 128, .equality = true, .tier = full},
+    {.H = 2, .Tq = 1024, .Tk = 1024, .D = 64, .causal = bottom_right, .tier = full},
+};
+}  // namespace attention_table
+
+}  // namespace nbx::contracts

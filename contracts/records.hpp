@@ -1,0 +1,55 @@
+// Fingerprints of outputs, kept in the repository: what a device gave, problem by problem.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "contracts/call.hpp"
+
+namespace nbx::contracts {
+
+/// A hash of an output's bits, every NaN counted as one value, and one for each 1,024 elements.
+struct Fingerprint {
+  std::uint64_t whole = 0;
+  std::vector<std::uint32_t> blocks;
+  bool operator==(const Fingerprint&) const = default;
+};
+inline constexpr std::int64_t fingerprint_block = 1024;
+
+Fingerprint fingerprint(const Bytes& dense, DLDataType type);
+
+/// All outputs of one case, in call order.
+using CaseFingerprints = std::map<std::string, Fingerprint>;
+
+struct Record {
+  std::string device, driver, toolchain, flags, command;
+  std::uint64_t seed = 1;
+  /// By kernel, then by problem.
+  std::map<std::string, std::map<std::string, CaseFingerprints>> kernels;
+};
+
+/// Every record of a folder; a file that cannot be read is an error that names it.
+class Records {
+ public:
+  static Records load(const std::filesystem::path& folder);
+  /// Records of other devices than `device` that were made with this seed and hold the case.
+  struct Found {
+    const Record* record;
+    const CaseFingerprints* fingerprints;
+  };
+  std::vector<Found> of_case(const std::string& kernel, const std::string& problem, std::uint64_t seed) const;
+  bool empty() const { return records_.empty(); }
+  const std::vector<std::string>& errors() const { return errors_; }
+
+ private:
+  std::vector<Record> records_;
+  std::vector<std::string> errors_;
+};
+
+void write_record(const std::filesystem::path& file, const Record& record);
+
+}  // namespace nbx::contracts
