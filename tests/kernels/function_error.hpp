@@ -20,7 +20,7 @@ inline void PrintTo(const Function& function, std::ostream* out) { *out << funct
 
 /// The worst of some floats. Merges: worst of several ranges.
 struct Worst {
-  double ulp = 0.4;  // errors below are not told apart; a wrong class, NaN included, is +Inf
+  double ulp = 0.5;  // smaller errors are not told apart; a wrong class, NaN included, is +Inf
   std::uint32_t at = 0;
   std::uint64_t checked = 0;
   std::uint64_t certified = 0;  // by MPFR
