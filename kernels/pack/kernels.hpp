@@ -16,7 +16,16 @@
   each(log_softmax_tile_bf16) \
   each(log_softmax_looped_f32) \
   each(log_softmax_looped_f16) \
-  each(log_softmax_looped_bf16)
+  each(log_softmax_looped_bf16) \
+  each(math_simt_f32) \
+  each(math_simt_f16) \
+  each(math_simt_bf16) \
+  each(math_published_f32) \
+  each(math_published_f16) \
+  each(math_published_bf16) \
+  each(chunked_simt_f32) \
+  each(chunked_simt_f16) \
+  each(chunked_simt_bf16)
 // clang-format on
 
 namespace nbx::kernels {

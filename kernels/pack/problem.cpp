@@ -63,8 +63,10 @@ std::string text(DLDataType type) {
   if (same(type, bf16_type)) return "bf16";
   if (same(type, {kDLFloat8_e4m3fn, 8, 1})) return "e4m3";
   if (same(type, {kDLFloat8_e5m2, 8, 1})) return "e5m2";
-  return "DLPack type (code " + std::to_string(type.code) + ", " + std::to_string(type.bits) + " bits, " +
-         std::to_string(type.lanes) + " lanes)";
+  const char* const kind = type.code == kDLInt ? "int" : type.code == kDLUInt ? "uint" : "type";
+  const std::string number = type.code <= kDLUInt ? "" : std::to_string(type.code) + " of bits ";
+  const std::string lanes = type.lanes == 1 ? "" : " x " + std::to_string(type.lanes);
+  return kind + number + std::to_string(type.bits) + lanes;
 }
 
 std::int64_t elements(const std::int64_t* shape, int rank) {
@@ -132,7 +134,7 @@ std::optional<Tensor> Problem::tensor(const Expectation& expected) const {
     if (expected.name == problem_.tensors[i]->name) given = problem_.tensors[i];
   }
   if (given == nullptr) {
-    if (!expected.optional) refuse(NBX_INVALID, expected.name, "absent", "required");
+    if (!expected.optional) refuse(NBX_INVALID, expected.name, "missing", "required");
     return std::nullopt;
   }
   const DLTensor& dl = given->tensor;

@@ -11,7 +11,10 @@ Rows read_rows(const nbx_problem& problem, const char* family, DLDataType format
   const pack::Tensor y = *given.tensor({"y", NBX_OUT, 0, pack::max_rank});
   pack::require_type(x, {format});
   pack::require_type(y, {format});
-  if (x.rank != y.rank || !std::equal(x.shape, x.shape + x.rank, y.shape)) {
+  if (x.rank != y.rank) {
+    pack::refuse(NBX_INVALID, "y", "rank " + std::to_string(y.rank), "rank " + std::to_string(x.rank) + ", that of x");
+  }
+  if (!std::equal(x.shape, x.shape + x.rank, y.shape)) {
     pack::refuse(NBX_INVALID, "y", "shape " + pack::text(y.shape, y.rank),
                  pack::text(x.shape, x.rank) + ", the shape of x");
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/tile/functions.hpp"
+#include "kernels/tile/load.hpp"
 #include "kernels/tile/number.hpp"
 #include "kernels/tile/reduce.hpp"
 
@@ -25,15 +26,6 @@ struct Rules {
   NBX_FUNCTION static T narrow(float value) {
     return tile::encode<T>(value);
   }
-};
-
-/// Feature c of a row lies at element c · step: `Contiguous` lets the CPU back end vectorise the common case.
-struct Contiguous {
-  NBX_FUNCTION std::int64_t operator()(std::int64_t c) const { return c; }
-};
-struct Strided {
-  std::int64_t step;
-  NBX_FUNCTION std::int64_t operator()(std::int64_t c) const { return c * step; }
 };
 
 }  // namespace nbx::softmax

@@ -23,9 +23,9 @@ struct TileProgram {
   template <class Block>
   NBX_DEVICE void operator()(Block& block) const {
     if (rows.x_step == 1 && rows.y_step == 1) {
-      compute(block, Contiguous{}, Contiguous{});
+      compute(block, tile::UnitStep{}, tile::UnitStep{});
     } else {
-      compute(block, Strided{rows.x_step}, Strided{rows.y_step});
+      compute(block, tile::AnyStep{rows.x_step}, tile::AnyStep{rows.y_step});
     }
   }
 

@@ -12,7 +12,7 @@
 //   phase(n, item)                            item(i) for i in 0 … n − 1, in any order, then a barrier
 //   phase_rows(rows, columns, prepare, item)  item(prepare(r), r, c) for each (r, c), then a barrier; prepare(r) is
 //                                             free of effects and may run once per row or once per item
-//   any(n, predicate)                         whether predicate(i) holds for some i; the same answer for all items
+//   any(rows, columns, prepare, predicate)    whether predicate(prepare(r), r, c) holds for some (r, c) of a tile
 //
 // Items of a phase are independent: none may read what another of the same phase writes. Blocks of a grid likewise.
 // The operations over tiles (load.hpp, reduce.hpp, dot.hpp) are made of phases, and each states its order of

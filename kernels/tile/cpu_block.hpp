@@ -83,10 +83,13 @@ class CpuBlock {
     }
   }
 
-  template <class Predicate>
-  bool any(std::int64_t n, const Predicate& predicate) {
+  template <class Prepare, class Predicate>
+  bool any(std::int64_t rows, std::int64_t columns, const Prepare& prepare, const Predicate& predicate) {
     unsigned found = 0;
-    for (std::int64_t i = 0; i < n; ++i) found |= predicate(i) ? 1U : 0U;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const auto row = prepare(r);
+      for (std::int64_t c = 0; c < columns; ++c) found |= predicate(row, r, c) ? 1U : 0U;
+    }
     return found != 0;
   }
 

@@ -49,10 +49,15 @@ class CudaBlock {
     __syncthreads();
   }
 
-  template <class Predicate>
-  NBX_DEVICE bool any(std::int64_t n, const Predicate& predicate) {
+  template <class Prepare, class Predicate>
+  NBX_DEVICE bool any(std::int64_t rows, std::int64_t columns, const Prepare& prepare, const Predicate& predicate) {
     int found = 0;
-    for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x) found |= predicate(i) ? 1 : 0;
+    const auto width = static_cast<unsigned>(columns);
+    const auto items = static_cast<unsigned>(rows * columns);
+    for (unsigned i = threadIdx.x; i < items; i += blockDim.x) {
+      const std::int64_t r = i / width;
+      found |= predicate(prepare(r), r, static_cast<std::int64_t>(i % width)) ? 1 : 0;
+    }
     return __syncthreads_or(found) != 0;
   }
 

@@ -1,0 +1,11 @@
+#include "kernels/math/chunked.hpp"
+
+#include "kernels/pack/kernels.hpp"
+
+namespace nbx::kernels {
+
+static constexpr char math_name[] = "math.simt.bf16";
+const nbx_kernel chunked_simt_bf16 =
+    pack::describe<math::ChunkedKernel<tile::bf16, math_name>>("chunked.simt.bf16", __FILE__);
+
+}  // namespace nbx::kernels

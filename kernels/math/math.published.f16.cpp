@@ -1,0 +1,9 @@
+#include "kernels/math/simt.hpp"
+#include "kernels/pack/kernels.hpp"
+
+namespace nbx::kernels {
+
+static constexpr char own_name[] = "math.published.f16";
+const nbx_kernel math_published_f16 = pack::describe<math::PublishedKernel<tile::f16, own_name>>(own_name, __FILE__);
+
+}  // namespace nbx::kernels

@@ -1,0 +1,102 @@
+#include "kernels/pack/attention.hpp"
+
+#include <cmath>
+
+namespace nbx::pack {
+namespace {
+
+/// `tensor` has `expected` along `axis`; `as` says where that size comes from.
+void require_size(const Tensor& tensor, int axis, const char* what, std::int64_t expected, const char* as) {
+  if (tensor.shape[axis] == expected) return;
+  refuse(NBX_INVALID, tensor.name, what + (" " + text(tensor.shape[axis])) + " in " + text(tensor.shape, tensor.rank),
+         text(expected) + ", " + as);
+}
+
+void require_heads(const Tensor& k, std::int64_t H) {
+  const std::int64_t Hk = k.shape[1];
+  if (Hk == 0 ? H == 0 : H % Hk == 0) return;
+  refuse(NBX_INVALID, k.name, "KV heads " + text(Hk) + " in " + text(k.shape, k.rank),
+         "a divisor of " + text(H) + ", the heads of q");
+}
+
+/// Each axis of the bias is broadcast (1) or has the size of the scores' axis.
+void require_bias_shape(const Tensor& bias, const Attention& a) {
+  const std::int64_t full[4] = {a.B, a.H, a.Tq, a.Tk};
+  // Rank 3 is [B, Tq, Tk]: its first axis is the scores' first, not the second.
+  const std::int64_t by_batch[3] = {a.B, a.Tq, a.Tk};
+  const std::int64_t* const expected = bias.rank == 3 ? by_batch : full + (4 - bias.rank);
+  for (int axis = 0; axis < bias.rank; ++axis) {
+    const std::int64_t size = bias.shape[axis];
+    if (size == expected[axis] || size == 1) continue;
+    refuse(NBX_INVALID, bias.name,
+           "size " + text(size) + " of axis " + std::to_string(axis) + " in " + text(bias.shape, bias.rank),
+           "1 or " + text(expected[axis]) + ", broadcast to " + text(expected, bias.rank));
+  }
+}
+
+Causal read_causal(const Problem& given) {
+  const std::string_view word = given.word("causal").value_or("none");
+  if (word == "none") return Causal::none;
+  if (word == "top_left") return Causal::top_left;
+  if (word == "bottom_right") return Causal::bottom_right;
+  refuse(NBX_INVALID, "causal", word, "none, top_left or bottom_right");
+}
+
+float read_scale(const Problem& given, std::int64_t D) {
+  const auto stated = given.real("scale");
+  if (!stated) return static_cast<float>(1.0 / std::sqrt(static_cast<double>(D)));
+  const float scale = static_cast<float>(*stated);
+  if (!std::isfinite(scale) || static_cast<double>(scale) != *stated) {
+    refuse(NBX_INVALID, "scale", text(*stated), "a finite fp32 number");
+  }
+  return scale;
+}
+
+}  // namespace
+
+Attention read_attention(const nbx_problem& problem, const AttentionSupport& support, bool with_data) {
+  const Problem given(problem, "attention", support.device);
+  if (support.lse) {
+    given.know({"q", "k", "v", "bias", "o", "lse"}, {"causal", "scale"});
+  } else {
+    given.know({"q", "k", "v", "bias", "o"}, {"causal", "scale"});
+  }
+
+  Attention a;
+  a.q = *given.tensor({"q", NBX_IN, 4, 4});
+  a.k = *given.tensor({"k", NBX_IN, 4, 4});
+  a.v = *given.tensor({"v", NBX_IN, 4, 4});
+  a.o = *given.tensor({"o", NBX_OUT, 4, 4});
+  a.bias = given.tensor({"bias", NBX_IN, 2, 4, true});
+  if (support.lse) a.lse = given.tensor({"lse", NBX_OUT, 3, 3, true});
+  for (const Tensor* tensor : {&a.q, &a.k, &a.v, &a.o}) require_type(*tensor, {support.format});
+  if (a.bias) require_type(*a.bias, {f32_type, support.format});
+  if (a.lse) require_type(*a.lse, {f32_type});
+
+  a.B = a.q.shape[0], a.H = a.q.shape[1], a.Tq = a.q.shape[2], a.D = a.q.shape[3];
+  a.Hk = a.k.shape[1], a.Tk = a.k.shape[2], a.Dv = a.v.shape[3];
+  if (a.D < 1) refuse(NBX_INVALID, "q", "head dim 0", "at least 1");
+  if (a.Dv < 1) refuse(NBX_INVALID, "v", "head dim 0", "at least 1");
+  require_size(a.k, 3, "head dim", a.D, "the head dim of q");
+  require_size(a.k, 0, "batch", a.B, "the batch of q");
+  require_heads(a.k, a.H);
+  require_size(a.v, 0, "batch", a.B, "the batch of k");
+  require_size(a.v, 1, "KV heads", a.Hk, "the KV heads of k");
+  require_size(a.v, 2, "keys", a.Tk, "the keys of k");
+  require_size(a.o, 0, "batch", a.B, "the batch of q");
+  require_size(a.o, 1, "heads", a.H, "the heads of q");
+  require_size(a.o, 2, "queries", a.Tq, "the queries of q");
+  require_size(a.o, 3, "head dim", a.Dv, "the head dim of v");
+  if (a.lse) {
+    require_size(*a.lse, 0, "batch", a.B, "the batch of q");
+    require_size(*a.lse, 1, "heads", a.H, "the heads of q");
+    require_size(*a.lse, 2, "queries", a.Tq, "the queries of q");
+  }
+  if (a.bias) require_bias_shape(*a.bias, a);
+  a.causal = read_causal(given);
+  a.scale = read_scale(given, a.D);
+  if (with_data) given.require_data();
+  return a;
+}
+
+}  // namespace nbx::pack

@@ -1,0 +1,35 @@
+// The family attention: q [B, H, Tq, D], k [B, Hk, Tk, D], v [B, Hk, Tk, Dv], bias broadcast from [Tq, Tk],
+// [B, Tq, Tk] or [B, H, Tq, Tk], o [B, H, Tq, Dv], lse [B, H, Tq].
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "kernels/pack/problem.hpp"
+
+namespace nbx::pack {
+
+enum class Causal : std::uint8_t { none, top_left, bottom_right };
+
+/// A problem of the family, checked.
+struct Attention {
+  std::int64_t B = 0, H = 0, Hk = 0, Tq = 0, Tk = 0, D = 0, Dv = 0;
+  Tensor q, k, v, o;
+  std::optional<Tensor> bias, lse;
+  Causal causal = Causal::none;
+  float scale = 0;  // fp32(1 / sqrt(D)) unless given
+
+  std::int64_t group() const { return Hk == 0 ? 0 : H / Hk; }  // query heads of one KV head
+};
+
+/// What a kernel serves of the family.
+struct AttentionSupport {
+  DLDataType format;  // of q, k, v and o
+  DLDeviceType device;
+  bool lse = true;
+};
+
+/// Reads and checks a problem; throws a Refusal. `with_data` also asks that tensors have data.
+Attention read_attention(const nbx_problem& problem, const AttentionSupport& support, bool with_data);
+
+}  // namespace nbx::pack
