@@ -52,10 +52,14 @@ struct PackError {
 
 /// One child process that holds one pack. A crash or a time-out ends the child; the next call starts a new one.
 /// Not thread-safe: one per runner thread and pack.
+/// Every call throws std::invalid_argument where its own layout or data make no sense, and std::runtime_error where the
+/// harness fails (no memory, no process): errors of the harness, never of the kernel.
 class Executor {
  public:
   struct Options {
     std::chrono::milliseconds timeout{20'000};  // per call, and for loading the pack
+    /// The program that the child runs: its command line `worker --pack FILE --socket N` must lead to worker_main.
+    std::filesystem::path worker{"/proc/self/exe"};
   };
   /// Starts no process yet.
   Executor(std::filesystem::path pack, Options options);
@@ -75,7 +79,8 @@ class Executor {
   /// can_run, workspace_bytes, check, run, under the call's conditions.
   Outcome execute(const Call& call);
 
-  /// For refusals: run without check, then compare memory. `through_check` calls check and stops there.
+  /// For refusals: check alone, and run without check, then compare memory. Neither asks can_run, and both go on with a
+  /// workspace of no byte where workspace_bytes refuses, as each entry must refuse by itself.
   Outcome check_only(const Call& call);
   Outcome run_unchecked(const Call& call);
 
@@ -87,7 +92,8 @@ class Executor {
   std::unique_ptr<State> state_;
 };
 
-/// The child's main loop: `nbx-contract worker --pack FILE` on an inherited socket. Returns the exit code.
+/// The child's main loop: `nbx-contract worker --pack FILE --socket N`. Descriptor N is inherited, and so is the memory
+/// file of tensor data, N + 1. Returns the exit code; where all goes well it does not return.
 int worker_main(const std::filesystem::path& pack, int socket);
 
 /// Ends every child of this process at once; safe in a signal handler.
