@@ -38,7 +38,7 @@ struct KernelInfo {
   std::string symbol, unit;
 };
 struct PackInfo {
-  std::string name, device_name, imitates, toolchain, flags, compile_commands;
+  std::string name, device_name, imitates, toolchain, flags, compile_commands, driver;
   DLDevice device{};
   bool can_guard = true;
   std::vector<KernelInfo> kernels;

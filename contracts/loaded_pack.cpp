@@ -197,6 +197,7 @@ LoadedPack::LoadedPack(const std::filesystem::path& file, Note& note) {
   info_.toolchain = text(pack.toolchain);
   info_.flags = text(pack.flags);
   info_.compile_commands = text(pack.compile_commands);
+  info_.driver = text(pack.driver);
   info_.device = pack.device;
   info_.can_guard = memory() == nullptr || memory_.can_guard != 0;
   const auto* all = array(pack.kernels, pack.kernel_count, "the pack's list of kernels");

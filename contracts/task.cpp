@@ -250,7 +250,7 @@ bool explain_case(const TaskContext& context, const Inventory::Entry& entry, con
     RunResult result = collector.result(none, false);
     if (result.cases.empty()) return false;
     explanation.result = std::move(result.cases.front());
-    explanation.lines = explanation.result.red ? explanation.result.red->lines : std::move(detail);
+    if (!explanation.result.red) explanation.lines = std::move(detail);
     return true;
   };
   Subject bare(*entry.kernel, context.inventory.packs[entry.pack].info, context.children.of(entry.pack), *entry.family);

@@ -93,6 +93,7 @@ Json json_of(const PackInfo& pack) {
           {"toolchain", pack.toolchain},
           {"flags", pack.flags},
           {"compile_commands", pack.compile_commands},
+          {"driver", pack.driver},
           {"device", raw(pack.device)},
           {"can_guard", pack.can_guard},
           {"kernels", std::move(kernels)}};
@@ -106,6 +107,7 @@ PackInfo pack_from(const Json& json) {
   json.at("toolchain").get_to(pack.toolchain);
   json.at("flags").get_to(pack.flags);
   json.at("compile_commands").get_to(pack.compile_commands);
+  json.at("driver").get_to(pack.driver);
   pack.device = from_raw<DLDevice>(json.at("device"));
   json.at("can_guard").get_to(pack.can_guard);
   for (const Json& kernel : json.at("kernels")) pack.kernels.push_back(kernel_from(kernel));

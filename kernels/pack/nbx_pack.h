@@ -261,6 +261,7 @@ typedef struct nbx_pack {
   size_t kernel_count;
   const nbx_memory* memory;
   const char* compile_commands; /* for the bisect: a path, NULL where not shipped */
+  const char* driver;           /* the device's driver, and whether it compiled PTX at load; NULL on a CPU */
 } nbx_pack;
 
 /* The one symbol of a pack. Returns NULL and a message where it cannot serve (another interface, no device). */

@@ -1,0 +1,22 @@
+// Makes a record: the fingerprints of what kernels give, problem by problem, without judging them.
+#pragma once
+
+#include <atomic>
+
+#include "contracts/records.hpp"
+#include "contracts/runner.hpp"
+
+namespace nbx::contracts {
+
+struct Recording {
+  Record record;
+  std::int64_t cases = 0;
+  std::vector<std::string> problems;  // cases that did not run, with the reason; declined ones apart
+  std::vector<std::string> notes;
+};
+
+/// Runs the plain call of every selected kernel on every problem of the tier. All kernels of one record are of one
+/// device: options.device, or the CPU.
+Recording record(const RunOptions& options, const std::atomic<bool>& stop);
+
+}  // namespace nbx::contracts
