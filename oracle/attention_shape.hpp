@@ -1,10 +1,12 @@
-// The sizes of an attention problem, and which keys a row sees. For refinement and mutants; the double and the plain
-// reference each derive this by themselves.
+// The sizes of one attention problem and what each query row sees of it.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
 
 #include "oracle/reference.hpp"
 
@@ -12,45 +14,67 @@ namespace nbx::oracle {
 
 struct AttentionShape {
   std::int64_t B, H, Hk, Tq, Tk, D, Dv;
-  std::int64_t rows() const { return B * H * Tq; }
+  std::int64_t group;                          // query heads per KV head
+  double scale;                                // an fp32 number, exactly
+  std::int64_t bias_stride[4] = {0, 0, 0, 0};  // of B, H, Tq, Tk; 0 along broadcast axes
+  const AttentionInput* input;
+
+  explicit AttentionShape(const AttentionInput& in) : input(&in) {
+    require(in.q.shape.size() == 4 && in.k.shape.size() == 4 && in.v.shape.size() == 4, "q, k and v have four axes");
+    B = in.q.shape[0], H = in.q.shape[1], Tq = in.q.shape[2], D = in.q.shape[3];
+    Hk = in.k.shape[1], Tk = in.k.shape[2], Dv = in.v.shape[3];
+    require(
+        in.k.shape[0] == B && in.v.shape[0] == B && in.v.shape[1] == Hk && in.v.shape[2] == Tk && in.k.shape[3] == D,
+        "k and v agree with q and with each other");
+    require(Hk > 0 ? H % Hk == 0 : H == 0, "query heads are a multiple of KV heads");
+    group = Hk > 0 ? H / Hk : 0;
+    for (const View* view : {&in.q, &in.k, &in.v}) require_bytes(*view);
+    scale = in.scale ? static_cast<double>(*in.scale)
+                     : static_cast<double>(static_cast<float>(1 / std::sqrt(static_cast<double>(D))));
+    require(std::isfinite(scale), "scale is finite");
+    require(in.lengths.empty() || static_cast<std::int64_t>(in.lengths.size()) == B, "one length per batch entry");
+    if (in.bias) {
+      require(in.bias->shape.size() == 4, "bias has four axes");
+      require_bytes(*in.bias);
+      const std::int64_t extents[4] = {B, H, Tq, Tk};
+      std::int64_t stride = 1;
+      for (int axis = 3; axis >= 0; --axis) {
+        const std::int64_t extent = in.bias->shape[axis];
+        require(extent == 1 || extent == extents[axis], "bias broadcasts over q and k");
+        bias_stride[axis] = extent == 1 ? 0 : stride;
+        stride *= extent;
+      }
+    }
+  }
+
+  /// Keys 0 … visible - 1 are the ones that row i of batch entry b sees; all others are hidden.
+  std::int64_t visible(std::int64_t b, std::int64_t i) const {
+    std::int64_t keys = input->lengths.empty() ? Tk : std::clamp<std::int64_t>(input->lengths[b], 0, Tk);
+    if (input->causal == Causal::top_left) keys = std::min(keys, i + 1);
+    if (input->causal == Causal::bottom_right) keys = std::min(keys, std::max<std::int64_t>(0, i + Tk - Tq + 1));
+    return keys;
+  }
+  /// The most that any row of batch entry b sees: its last row.
+  std::int64_t visible(std::int64_t b) const { return Tq > 0 ? visible(b, Tq - 1) : 0; }
+
+  /// Bias of row (b, h, i) at keys 0 … out.size() - 1.
+  void read_bias(std::int64_t b, std::int64_t h, std::int64_t i, std::span<double> out) const {
+    const std::int64_t first = b * bias_stride[0] + h * bias_stride[1] + i * bias_stride[2];
+    if (bias_stride[3] != 0) {
+      input->bias->read(first, out);
+    } else if (!out.empty()) {
+      std::ranges::fill(out, input->bias->at(first));
+    }
+  }
+
+ private:
+  static void require(bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(std::string("attention input: ") + what);
+  }
+  static void require_bytes(const View& view) {
+    require(static_cast<std::int64_t>(view.bytes.size()) >= view.size() * traits(view.format).bytes,
+            "as many bytes as the shape says");
+  }
 };
-
-inline AttentionShape shape_of(const AttentionInput& input) {
-  return {.B = input.q.shape[0],
-          .H = input.q.shape[1],
-          .Hk = input.k.shape[1],
-          .Tq = input.q.shape[2],
-          .Tk = input.k.shape[2],
-          .D = input.q.shape[3],
-          .Dv = input.v.shape[3]};
-}
-
-/// fp32, exact as a double. Absent: fp32(1 / √D).
-inline double scale_of(const AttentionInput& input) {
-  return input.scale.has_value() ? *input.scale
-                                 : static_cast<float>(1 / std::sqrt(static_cast<double>(input.q.shape[3])));
-}
-
-/// Row i of batch entry b sees keys 0 … visible_keys - 1 (a bias of -inf may still take some out).
-inline std::int64_t visible_keys(const AttentionInput& input, std::int64_t b, std::int64_t i) {
-  const std::int64_t Tq = input.q.shape[2], Tk = input.k.shape[2];
-  std::int64_t end = input.lengths.empty() ? Tk : std::min(input.lengths[b], Tk);
-  if (input.causal == Causal::top_left) end = std::min(end, i + 1);
-  if (input.causal == Causal::bottom_right) end = std::min(end, i + Tk - Tq + 1);
-  return std::max<std::int64_t>(end, 0);
-}
-
-/// The KV head of query head h.
-inline std::int64_t kv_head(const AttentionShape& shape, std::int64_t h) { return h / (shape.H / shape.Hk); }
-
-/// Where the bias [1|B, 1|H, 1|Tq, 1|Tk] holds what applies to key 0, and the step to the next key.
-struct BiasRow {
-  std::int64_t start = 0, step = 0;
-};
-inline BiasRow bias_row(const View& bias, std::int64_t b, std::int64_t h, std::int64_t i) {
-  const auto along = [&](int axis, std::int64_t index) { return bias.shape[axis] == 1 ? 0 : index; };
-  const std::int64_t row = (along(0, b) * bias.shape[1] + along(1, h)) * bias.shape[2] + along(2, i);
-  return {.start = row * bias.shape[3], .step = bias.shape[3] == 1 ? 0 : 1};
-}
 
 }  // namespace nbx::oracle

@@ -18,7 +18,7 @@ namespace nbx::oracle {
 
 /// Which classes of value an element may have. Several at once where the definition or the arithmetic leaves it open.
 enum Class : std::uint8_t {
-  finite = 1,        // within radius and bound of the value
+  finite = 1,  // within radius and bound of the value
   not_a_number = 2,
   plus_infinity = 4,
   minus_infinity = 8,
@@ -69,8 +69,8 @@ struct AttentionInput {
   View q, k, v;
   std::optional<View> bias;
   Causal causal = Causal::none;
-  std::optional<float> scale;          // exact; absent: fp32(1/sqrt(D))
-  std::vector<std::int64_t> lengths;   // per batch entry, keys beyond are hidden; empty: all Tk
+  std::optional<float> scale;         // exact; absent: fp32(1/sqrt(D))
+  std::vector<std::int64_t> lengths;  // per batch entry, keys beyond are hidden; empty: all Tk
 };
 
 /// Values with radii for every element, and bounds for each of `arithmetics`, computed in one pass.

@@ -1,0 +1,83 @@
+// The certified attention reference: blocks of rows, element by element into values, radii, classes and bounds.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "oracle/attention_block.hpp"
+#include "oracle/attention_elements.hpp"
+#include "oracle/reference.hpp"
+
+namespace nbx::oracle {
+namespace {
+
+// A block's scores, weights and coefficients should fit a second-level cache, yet be high enough for matrix products.
+std::int64_t block_height(std::int64_t keys) {
+  return std::clamp<std::int64_t>((std::int64_t{1} << 16) / std::max<std::int64_t>(keys, 1), 16, 64);
+}
+
+Evaluation::Output output_of(std::string name, std::vector<std::int64_t> shape, std::size_t bounds) {
+  Evaluation::Output output;
+  output.name = std::move(name);
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape) elements *= extent;
+  output.shape = std::move(shape);
+  output.expected.value.assign(elements, 0.0);
+  output.expected.radius.assign(elements, 0.0);
+  output.expected.classes.assign(elements, 0);
+  output.bounds.resize(bounds);
+  for (Bounds& b : output.bounds) {
+    b.bound.assign(elements, 0.0);
+    b.classes.assign(elements, 0);
+    b.open.assign(elements, 0);
+  }
+  return output;
+}
+
+}  // namespace
+
+Evaluation evaluate(const AttentionInput& input, std::span<const Arithmetic> arithmetics) {
+  const AttentionShape shape(input);
+  for (const Arithmetic& a : arithmetics) {
+    if (a.masked_value != arithmetics.front().masked_value) {
+      throw std::invalid_argument("arithmetics of one evaluation differ in masked_value");
+    }
+  }
+  const bool propagates =
+      !arithmetics.empty() && arithmetics.front().masked_value == Arithmetic::MaskedValue::propagates;
+  Evaluation result;
+  result.outputs.push_back(output_of("o", {shape.B, shape.H, shape.Tq, shape.Dv}, arithmetics.size()));
+  result.outputs.push_back(output_of("lse", {shape.B, shape.H, shape.Tq}, arithmetics.size()));
+  for (std::int64_t b = 0; b < shape.B; ++b) {
+    for (std::int64_t h = 0; h < shape.Hk; ++h) {
+      const AttentionHead head(shape, b, h, arithmetics);
+      const std::int64_t height = block_height(head.keys);
+      for (std::int64_t first = 0; first < head.rows(); first += height) {
+        const AttentionBlock block(head, first, std::min(height, head.rows() - first));
+        for (std::int64_t r = 0; r < block.count; ++r) {
+          write_row(block, r, propagates, head.first_row() + first + r, result.outputs[0], result.outputs[1]);
+        }
+      }
+    }
+  }
+  return result;
+}
+
+std::vector<double> scores_of_row(const AttentionInput& input, std::int64_t row) {
+  const AttentionShape shape(input);
+  const std::int64_t i = row % shape.Tq, h = row / shape.Tq % shape.H, b = row / (shape.Tq * shape.H);
+  std::vector<double> scores(shape.Tk, std::numeric_limits<double>::quiet_NaN());
+  const std::int64_t n = shape.visible(b, i);
+  std::vector<double> q(shape.D), k(shape.D), bias(n, 0.0);
+  input.q.read(row * shape.D, q);
+  if (input.bias) shape.read_bias(b, h, i, bias);
+  for (std::int64_t j = 0; j < n; ++j) {
+    input.k.read(((b * shape.Hk + h / shape.group) * shape.Tk + j) * shape.D, k);
+    double dot = 0;
+    for (std::int64_t d = 0; d < shape.D; ++d) dot += q[d] * k[d];
+    // A bias of -inf gives weight 0 whatever the score.
+    scores[j] = bias[j] == -std::numeric_limits<double>::infinity() ? bias[j] : dot * shape.scale + bias[j];
+  }
+  return scores;
+}
+
+}  // namespace nbx::oracle

@@ -1,0 +1,234 @@
+#include "oracle/error_model.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "oracle/exp.hpp"
+
+namespace nbx::oracle {
+namespace {
+
+constexpr double kU = 0x1p-24;  // unit roundoff of fp32
+constexpr double kLargest = 0x1.fffffep127;
+constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+// Relative errors of the fp32 constants, rounded up: |fp32(log2 e) / log2 e - 1|, |fp32(ln 2) / ln 2 - 1|.
+constexpr double kLog2eError = 1.3352e-8;
+constexpr double kLn2Error = 2.7506e-9;
+
+bool is_power_of_two(double x) {
+  int e = 0;
+  return std::frexp(std::fabs(x), &e) == 0.5;
+}
+
+// Profiles are kept above this share of their largest entry, so that one A serves the double evaluation as well.
+constexpr double kLeastProfile = 0.125;
+
+// error = sum of coefficients; one more rounded operation on a value that is at most (value |s| + bias |bias|).
+void round_scores(ErrorModel& m, double u, double value, double bias, double absolute) {
+  for (double* c : {&m.score_terms, &m.score_value, &m.score_bias, &m.score_absolute, &m.score_key, &m.score_query}) {
+    *c *= 1 + u;
+  }
+  m.score_value += u * value;
+  m.score_bias += u * bias;
+  m.score_absolute += absolute;
+}
+
+// Relative error of each term d of q·k behind narrowing and the unit, split into score_terms and a profile.
+void set_profile(ErrorModel& m, const DotError& dot, std::int64_t terms, double operands) {
+  m.profile.resize(terms);
+  m.score_terms = 0;
+  for (std::int64_t d = 0; d < terms; ++d) {
+    m.profile[d] = compose(operands, dot.growth[dot.uniform ? terms : terms - d]);
+    m.score_terms = std::fmax(m.score_terms, m.profile[d]);
+  }
+  for (double& weight : m.profile) weight = m.score_terms > 0 ? std::fmax(weight / m.score_terms, kLeastProfile) : 1;
+}
+
+void set_scores(ErrorModel& m, const Arithmetic& a, const AttentionShape& shape, const OperandRange& q,
+                const OperandRange& k) {
+  const double scale = std::fabs(shape.scale);
+  const bool at_query = a.scale_at == Arithmetic::ScaleAt::query;
+  const double product = a.flush_to_zero ? 0x1p-126 : 0x1p-150;
+  const double sum = a.flush_to_zero ? 0x1p-126 : 0;
+  const auto terms = static_cast<double>(shape.D);
+  const Narrowing of_q = narrowing(shape.input->q.format, q, a.qk.operand,
+                                   at_query ? std::optional(scale) : std::nullopt, a.flush_to_zero);
+  const Narrowing of_k = narrowing(shape.input->k.format, k, a.qk.operand, std::nullopt, a.flush_to_zero);
+  const DotError dot = dot_error(a.qk, shape.D, 0, a.flush_to_zero);
+  set_profile(m, dot, shape.D, compose(of_q.relative, of_k.relative));
+  // Narrowed operands q' = q(1 + ..) + aq, k' likewise; (1 + growth) bounds what the unit makes of aq k and so on.
+  const double growth = 1 + dot.growth[shape.D];
+  const double query_scale = at_query ? scale : 1;
+  m.score_key = terms * growth * of_q.absolute * (1 + of_k.relative);
+  m.score_query = terms * growth * of_k.absolute * (1 + of_q.relative) * query_scale;
+  m.score_absolute = terms * (growth * of_q.absolute * of_k.absolute + dot.absolute_per_term);
+  m.score_terms *= query_scale;
+  const double has_bias = shape.input->bias ? 1 : 0;
+  if (!at_query) {
+    for (double* c : {&m.score_terms, &m.score_absolute, &m.score_key, &m.score_query}) *c *= scale;
+    // scale · dot = s - bias. A power of two is exact but for underflow.
+    round_scores(m, is_power_of_two(scale) ? 0 : kU, 1, has_bias, product);
+  }
+  if (shape.input->bias) round_scores(m, kU, 1, 0, sum);
+  if (a.log2_at == Arithmetic::Log2At::score) round_scores(m, kU * (1 + kLog2eError), 1, 0, product * kLn2);
+}
+
+void set_weights(ErrorModel& m, const Arithmetic& a) {
+  const double product = a.flush_to_zero ? 0x1p-126 : 0x1p-150;
+  const double sum = a.flush_to_zero ? 0x1p-126 : 0;
+  switch (a.log2_at) {
+    case Arithmetic::Log2At::natural:
+      m.distance = kU;
+      m.distance_absolute = sum;
+      break;
+    case Arithmetic::Log2At::difference:
+      // fl(fl(s - m) · L): the subtraction, the constant, the multiplication.
+      m.distance = compose(compose(kU, kLog2eError), kU);
+      m.distance_absolute = 2 * sum + product * kLn2;
+      break;
+    case Arithmetic::Log2At::score:
+      // L(s - m): the constant's error acts on the distance alone, the rounding of each score is in score_value.
+      m.distance = compose(kU, kLog2eError);
+      m.distance_absolute = sum;
+      break;
+  }
+  // ulp(x) <= 2^-23 x for normal x.
+  m.exp_relative = 2 * kU * a.exp_ulp;
+  m.exp_absolute = a.exp_ulp * 0x1p-149 + sum;
+  const auto rescales = static_cast<double>(a.rescales);
+  m.rescale_relative = compose(compounded(m.exp_relative, a.rescales), compounded(kU, a.rescales));
+  // A factor's absolute error acts on weights of at most 1, relative to the maximum of their time.
+  m.rescale_absolute = rescales * m.exp_absolute * 2;
+  m.sum_relative = compose(compounded(kU, a.sum_depth), m.rescale_relative);
+  m.sum_absolute = sum;
+  m.running_maximum = a.rescales > 0;
+  m.normalised_weights = a.normalise == Arithmetic::Normalise::weights;
+  m.divide_relative = 2 * kU * a.divide_ulp;
+  m.divide_absolute = a.divide_ulp * 0x1p-149 + sum;
+  if (a.p_format != Format::f32) {
+    m.weight_relative = unit_roundoff(a.p_format);
+    m.weight_half_quantum = 0.5 * quantum(a.p_format);
+  }
+}
+
+void set_values(ErrorModel& m, const Arithmetic& a, const AttentionShape& shape, const OperandRange& v) {
+  const double product = a.flush_to_zero ? 0x1p-126 : 0x1p-150;
+  const Narrowing of_v = narrowing(shape.input->v.format, v, a.pv.operand, std::nullopt, a.flush_to_zero);
+  // Weights wider than the unit's operand are narrowed on the way in.
+  if (!contains(a.pv.operand, a.p_format)) {
+    m.weight_relative = compose(m.weight_relative, unit_roundoff(a.pv.operand));
+    m.weight_half_quantum += 0.5 * quantum(a.pv.operand);
+  }
+  DotError dot = dot_error(a.pv, shape.Tk, a.rescales, a.flush_to_zero);
+  m.accumulated = std::move(dot.growth);
+  for (double& growth : m.accumulated) growth = compose(growth, compose(of_v.relative, m.rescale_relative));
+  m.accumulated_uniform = dot.uniform;
+  m.value_absolute = of_v.absolute * (1 + m.accumulated.back());
+  m.accumulated_absolute = dot.absolute_per_term;
+  m.accumulated_fixed = static_cast<double>(a.rescales) * product;
+}
+
+void set_output(ErrorModel& m, const Arithmetic& a) {
+  const double product = a.flush_to_zero ? 0x1p-126 : 0x1p-150;
+  const double sum = a.flush_to_zero ? 0x1p-126 : 0;
+  switch (a.normalise) {
+    case Arithmetic::Normalise::output:
+      m.output_relative = m.divide_relative;
+      m.output_absolute = m.divide_absolute;
+      break;
+    case Arithmetic::Normalise::reciprocal:
+      m.output_relative = compose(m.divide_relative, kU);
+      m.output_absolute = product;
+      break;
+    case Arithmetic::Normalise::weights:
+      break;
+  }
+  if (a.output != Format::f32) m.output = a.output;
+  m.largest_step = kLargest;
+  m.largest_output = largest_finite(a.output);
+  m.log_relative = 2 * kU * a.log_ulp;
+  m.log_absolute = a.log_ulp * 0x1p-149 + sum;
+  m.lse_relative = kU;
+  m.lse_absolute = sum;
+  if (a.log2_at == Arithmetic::Log2At::score) {
+    // m · L · fp32(ln 2) + log l, or (m · L + log2 l) · fp32(ln 2): two more roundings and both constants.
+    m.lse_maximum = compose(compose(kLog2eError, kLn2Error), compounded(kU, 2));
+    m.log_relative = compose(m.log_relative, compose(kLn2Error, compounded(kU, 2)));
+    m.lse_absolute += 2 * product;
+  }
+}
+
+}  // namespace
+
+Narrowing narrowing(Format from, const OperandRange& range, Format operand, std::optional<double> scale,
+                    bool flush_to_zero) {
+  Narrowing result;
+  const double factor = scale.value_or(1);
+  const double largest = range.largest * factor;
+  const double smallest = range.smallest * factor;
+  const bool exact_factor = is_power_of_two(factor);
+  if (scale && !exact_factor) {
+    result.relative = kU;
+    result.absolute = 0x1p-150;
+  }
+  if (!contains(operand, from) || (scale && !(exact_factor && contains(operand, from)))) {
+    if (operand != Format::f32) {
+      result.relative = compose(result.relative, unit_roundoff(operand));
+      if (smallest < smallest_normal(operand)) result.absolute += 0.5 * quantum(operand);
+    }
+  } else if (scale && smallest < smallest_normal(operand)) {
+    result.absolute += 0.5 * quantum(operand);
+  }
+  // Saturation moves the largest elements furthest.
+  const double limit = largest_finite(operand);
+  if (largest > limit) result.relative = std::fmax(result.relative, 1 - limit / largest);
+  if (flush_to_zero && smallest < 0x1p-126) result.absolute += 0x1p-126;
+  if (range.largest == 0) result.absolute = 0;
+  return result;
+}
+
+ErrorModel error_model(const Arithmetic& arithmetic, const AttentionShape& shape, const OperandRange& q,
+                       const OperandRange& k, const OperandRange& v) {
+  ErrorModel m;
+  set_scores(m, arithmetic, shape, q, k);
+  set_weights(m, arithmetic);
+  set_values(m, arithmetic, shape, v);
+  set_output(m, arithmetic);
+  return m;
+}
+
+ErrorModel reference_model(const AttentionShape& shape, const std::vector<double>& profile) {
+  constexpr double u = 0x1p-53;
+  ErrorModel m;
+  m.profile = profile;
+  // Eigen adds the products of a dot product in an order of its own, from accumulators that start at zero: each term
+  // passes at most D additions and its product's rounding. e4m3 products are multiples of 2^-18 below 2^18: exact.
+  const bool exact = shape.input->q.format == Format::e4m3 && shape.input->k.format == Format::e4m3;
+  m.score_terms = exact ? 0 : compounded(u, shape.D + 4) / kLeastProfile * std::fabs(shape.scale);
+  m.score_absolute = 0;
+  round_scores(m, u, 1, shape.input->bias ? 1 : 0, 0x1p-1000);
+  if (shape.input->bias) round_scores(m, u, 1, 0, 0);
+  m.distance = u;
+  m.exp_relative = exp_relative_error;
+  m.exp_absolute = 0;
+  m.sum_relative = compounded(u, shape.Tk + 8);
+  // Key tiles are added one after the other: at most Tk additions in all on the way of a term, and a product.
+  m.accumulated.resize(static_cast<std::size_t>(shape.Tk) + 1);
+  for (std::int64_t n = 0; n <= shape.Tk; ++n) m.accumulated[n] = compounded(u, n + 8);
+  m.accumulated_uniform = true;
+  m.accumulated_fixed = 0x1p-1000;
+  m.output_relative = u;
+  m.output_absolute = 0x1p-1074;
+  m.lse_relative = u;
+  m.lse_absolute = 0x1p-1074;
+  m.largest_step = std::numeric_limits<double>::infinity();
+  m.largest_output = std::numeric_limits<double>::infinity();
+  m.shrink = 2;
+  // A profile of ones needs no correction by its least entry.
+  bool flat = true;
+  for (const double weight : profile) flat = flat && weight == 1;
+  if (flat) m.score_terms *= kLeastProfile;
+  return m;
+}
+
+}  // namespace nbx::oracle

@@ -1,0 +1,153 @@
+#include "oracle/row_errors.hpp"
+
+#include <Eigen/Core>
+#include <cmath>
+#include <limits>
+
+#include "oracle/exp.hpp"
+
+namespace nbx::oracle {
+namespace {
+
+using Array = Eigen::Map<Eigen::ArrayXd>;
+
+constexpr double kUnknown = std::numeric_limits<double>::infinity();
+// A weight cut to 0 by certified_exp is below e^(-exp_domain + error): at most this where the error leaves 100.
+constexpr double kVanished = 0x1p-144;
+constexpr double kVanishedDistance = 100;
+
+// Absolute part of each weight of a row, before it is narrowed.
+double weight_absolute(const ErrorModel& model, const RowErrors& errors, double sum) {
+  return (model.exp_absolute + model.rescale_absolute) * errors.enlarged + kVanished +
+         (model.normalised_weights ? model.divide_absolute * sum * 2 : 0);
+}
+
+// Constants of value_coefficients, shared by the vector loop and the single key.
+struct Coefficients {
+  double relative;  // exp and, for normalised weights, the division
+  double absolute;
+  double narrowing, half_quantum;
+  Coefficients(const ErrorModel& model, const RowErrors& errors, double sum)
+      : relative(compose(model.exp_relative, model.normalised_weights ? model.divide_relative : 0)),
+        absolute(weight_absolute(model, errors, sum)),
+        narrowing(model.weight_relative),
+        // Normalised weights p / l are narrowed at their own size; others relative to the kernel's maximum.
+        half_quantum(model.weight_half_quantum *
+                     (model.normalised_weights ? sum * (1 + errors.sum) * (1 + 0x1p-20) : errors.enlarged)) {}
+
+  double before(double p, double growth) const { return p * (growth + relative + growth * relative) + absolute; }
+  // Narrowing moves w by at most u_P |w|, and by at most half a quantum below the normal range, and never past 0.
+  double narrowed(double w) const { return std::max(narrowing * w, std::min(w, half_quantum)); }
+};
+
+void score_errors(const ErrorModel& model, const RowScores& row, Array error) {
+  // (a A + b) · key factor + c |s| + d |bias| + e; A came from fp32 products of D terms, each operand rounded once, and
+  // its smallest terms may have underflowed.
+  const auto terms = static_cast<double>(model.profile.size());
+  const double per_product = model.score_terms * row.query_factor * (1 + (terms + 8) * 0x1p-23);
+  const double per_key = model.score_terms * row.query_factor * terms * 0x1p-147 + model.score_key;
+  const double constant = model.score_absolute + model.score_query * row.query_factor;
+  const auto n = static_cast<Eigen::Index>(row.score.size());
+  const double* score = row.score.data();
+  const double* factor = row.key_factors.data();
+  const float* product = row.products.data();
+  double* out = error.data();
+  for (Eigen::Index j = 0; j < n; ++j) {
+    out[j] = (per_product * static_cast<double>(product[j]) + per_key) * factor[j] +
+             model.score_value * std::fabs(score[j]) + constant;
+  }
+  if (!row.bias.empty()) {
+    const double* bias = row.bias.data();
+    for (Eigen::Index j = 0; j < n; ++j) out[j] += model.score_bias * std::fabs(bias[j]);
+  }
+  for (const std::int64_t key : row.excluded) out[key] = 0;
+}
+
+}  // namespace
+
+RowErrors weight_errors(const ErrorModel& model, const RowScores& row, std::span<double> growth) {
+  RowErrors result;
+  const auto n = static_cast<Eigen::Index>(row.score.size());
+  Array error(growth.data(), n);
+  const Eigen::Map<const Eigen::ArrayXd> distance(row.distance.data(), n);
+  const Eigen::Map<const Eigen::ArrayXd> weight(row.weight.data(), n);
+  score_errors(model, row, error);
+  result.sum = kUnknown;
+  // The kernel's maximum is the largest computed score: above the exact one by at most max (error - distance).
+  result.shift = std::fmax(0.0, (error - distance).maxCoeff());
+  if (!(result.shift < kVanishedDistance)) return result;
+  result.enlarged = certified_exp(result.shift) * (1 + 0x1p-40);
+  // error + distance's share of (x + error + shift).
+  const double constant = model.distance * result.shift + model.distance_absolute;
+  const double* x = distance.data();
+  double* e = error.data();
+  double overhang = -kUnknown;  // of weights cut to 0
+  for (Eigen::Index j = 0; j < n; ++j) {
+    const double full = e[j] * (1 + model.distance) + model.distance * x[j] + constant;
+    const bool vanished = x[j] > exp_domain;
+    const double over = vanished ? full - x[j] : -kUnknown;
+    overhang = over > overhang ? over : overhang;
+    e[j] = vanished ? 0.0 : full;
+  }
+  if (!(overhang <= -kVanishedDistance)) return result;
+  const double largest = error.maxCoeff();
+  if (!(largest <= exp_domain)) return result;
+  if (largest <= 0.0625) {
+    // e^d - 1 <= d + d²/2 + d³/6 / (1 - d/4) <= d (1 + d (0.5 + 0.1694 d)).
+    for (Eigen::Index j = 0; j < n; ++j) e[j] = e[j] * (1 + e[j] * (0.5 + 0.17 * e[j]));
+  } else {
+    // The absolute 2^-48 covers the cancellation of small errors beside the large one.
+    for (Eigen::Index j = 0; j < n; ++j) e[j] = certified_exp(e[j]) * (1 + 0x1p-48) - 1 + 0x1p-48;
+  }
+  result.largest_growth = error.maxCoeff();
+  const double from_scores = (weight * error).sum() * (1 + 0x1p-30) / row.sum;
+  const auto keys = static_cast<double>(n);
+  const double absolute =
+      ((model.exp_absolute + model.rescale_absolute + model.sum_absolute) * result.enlarged + kVanished) * keys /
+      row.sum;
+  result.scores = from_scores;
+  result.weights = model.exp_relative * (1 + from_scores) + absolute;
+  result.sum = compose(from_scores + result.weights, model.sum_relative);
+  return result;
+}
+
+void value_coefficients(const ErrorModel& model, const RowScores& row, const RowErrors& errors,
+                        std::span<const double> growth, std::span<double> coefficient) {
+  const auto n = static_cast<Eigen::Index>(row.score.size());
+  const Coefficients c(model, errors, row.sum);
+  const double* p = row.weight.data();
+  const double* g = growth.data();
+  double* out = coefficient.data();
+  // accumulated[n - j] of key j, or accumulated[n] of all.
+  const double* accumulated = model.accumulated.data() + n;
+  const auto loop = [&](auto narrows, auto uniform) {
+    const double same = *accumulated;
+    for (Eigen::Index j = 0; j < n; ++j) {
+      const double before = c.before(p[j], g[j]);
+      const double narrowed = narrows ? c.narrowed(p[j] + before) : 0.0;
+      const double later = uniform ? same : accumulated[-j];
+      out[j] = before + narrowed + (p[j] + before + narrowed) * later;
+    }
+  };
+  const bool narrows = c.narrowing > 0;
+  if (narrows) {
+    model.accumulated_uniform ? loop(std::true_type{}, std::true_type{}) : loop(std::true_type{}, std::false_type{});
+  } else {
+    model.accumulated_uniform ? loop(std::false_type{}, std::true_type{}) : loop(std::false_type{}, std::false_type{});
+  }
+  for (const std::int64_t key : row.excluded) out[key] = 0;
+}
+
+CoefficientParts coefficient_parts(const ErrorModel& model, const RowScores& row, const RowErrors& errors,
+                                   double growth, std::int64_t key) {
+  const auto n = static_cast<std::int64_t>(row.score.size());
+  const Coefficients c(model, errors, row.sum);
+  const double p = row.weight[key];
+  const double before = c.before(p, growth);
+  const double narrowed = c.narrowing > 0 ? c.narrowed(p + before) : 0.0;
+  const double later = model.accumulated[model.accumulated_uniform ? n : n - key];
+  const double scores = p * growth;
+  return {scores, before + narrowed - scores, (p + before + narrowed) * later};
+}
+
+}  // namespace nbx::oracle

@@ -1,0 +1,50 @@
+// The errors of one query row under one model: from scores to weights, row sum and the coefficients of |v|.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "oracle/error_model.hpp"
+
+namespace nbx::oracle {
+
+/// What the double evaluation knows of a row. All spans have one entry per visible key.
+struct RowScores {
+  std::span<const double> score;     // s; 0 at excluded keys
+  std::span<const double> distance;  // x = m - s >= 0, m the largest s; kExcluded at excluded keys
+  std::span<const double> weight;    // p = e^-x, as computed
+  std::span<const double> bias;      // empty without one
+  std::span<const float> products;   // A / (query_factor · key_factors)
+  std::span<const double> key_factors;
+  std::span<const std::int64_t> excluded;  // keys of weight exactly 0: bias -inf, score -inf
+  double query_factor = 0;
+  double sum = 0;  // l, as computed
+};
+/// Beyond certified_exp's domain, so that the weight is 0.
+inline constexpr double kExcluded = 700;
+
+struct RowErrors {
+  double sum = 0;       // E: |computed l / l - 1| <= E, l relative to the same maximum; +inf: nothing is known
+  double enlarged = 1;  // e^shift: what absolute errors grow by, as the kernel's maximum may lie above the exact one
+  double shift = 0;     // the kernel's maximum exceeds the exact one by at most this
+  double scores = 0, weights = 0;  // parts of E: from the scores; from exp. The rest is the sum's own
+  double largest_growth = 0;       // the largest e^error - 1 of a weight that has not vanished
+};
+
+/// Fills E and so on; growth[j] becomes e^error_j - 1 >= |relative error of weight j from scores and distance|.
+RowErrors weight_errors(const ErrorModel& model, const RowScores& row, std::span<double> growth);
+
+/// coefficient[j]: how far the kernel's weight j times its later roundings may be from p_j, so that its P·V is off by
+/// at most sum_j coefficient[j] |v_jd|. 0 at excluded keys. `growth` from weight_errors.
+void value_coefficients(const ErrorModel& model, const RowScores& row, const RowErrors& errors,
+                        std::span<const double> growth, std::span<double> coefficient);
+
+/// The same for one key, split: from scores, from the weights themselves (exp and narrowing), from accumulation.
+struct CoefficientParts {
+  double scores, weights, accumulation;
+};
+CoefficientParts coefficient_parts(const ErrorModel& model, const RowScores& row, const RowErrors& errors,
+                                   double growth, std::int64_t key);
+
+}  // namespace nbx::oracle
