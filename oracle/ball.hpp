@@ -49,12 +49,14 @@ inline Ball operator*(const Ball& a, const Ball& b) {
 
 /// +inf radius where the divisor's ball holds 0.
 inline Ball operator/(const Ball& a, const Ball& b) {
-  // |x/y - a/b| <= (ra + |a/b| rb) / (|b| - rb). The quotient's own rounding in |a/b| is covered by the factor of `up`.
+  // |x/y - a/b| <= (ra + |a/b| rb) / (|b| - rb). The quotient's own rounding in |a/b| is covered by the factor of `up`;
+  // an underflow of the products counts before the division, as the divisor may be small.
   const double value = a.value / b.value;
   const double smallest = (std::fabs(b.value) - b.radius) * (1 - 0x1p-52);
   if (!(smallest > 0)) return {value, std::numeric_limits<double>::infinity()};
-  return {value, ball_detail::rounded_up(up((a.radius + std::fabs(value) * b.radius + 0x1p-1074 * b.radius) / smallest),
-                                         value)};
+  return {value,
+          ball_detail::rounded_up(
+              up((a.radius + std::fabs(value) * b.radius + 0x1p-1074 * b.radius + 0x1p-1073) / smallest), value)};
 }
 
 /// Encloses both.
