@@ -1,8 +1,12 @@
 #include "function_error.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <bit>
 #include <boost/multiprecision/mpfr.hpp>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <thread>
 #include <vector>
@@ -34,11 +38,25 @@ double error_at_most(float actual, double reference) {
   if (of_class >= 0) return of_class;
   // Just under a power of two the ulp of the exact result may be the smaller one.
   const double lower = magnitude * (1 - 0x1p-49);
-  const double ulp = lower < 0x1p-126 ? 0x1p-149 : std::ldexp(1.0, std::ilogb(lower) - 23);
+  const double binade = std::bit_cast<double>(std::bit_cast<std::uint64_t>(lower) & 0x7FF0'0000'0000'0000U);
+  const double ulp = std::max(binade * 0x1p-23, 0x1p-149);
   return std::abs(actual - reference) / ulp + 0x1p-24;
 }
 
+double exp2_of(double x) { return std::exp2(x); }
+double exp_of(double x) { return std::exp(x); }
+double log2_of(double x) { return std::log2(x); }
+double log_of(double x) { return std::log(x); }
+
 }  // namespace
+
+// constinit: other translation units make their tests from it before main.
+constinit const std::array<Function, 4> functions = {{
+    {"exp2", tile::exp2, exp2_of, mpfr_exp2, tile::exp2_ulp},
+    {"exp", tile::exp, exp_of, mpfr_exp, tile::exp_ulp},
+    {"log2", tile::log2, log2_of, mpfr_log2, tile::log2_ulp},
+    {"log", tile::log, log_of, mpfr_log, tile::log_ulp},
+}};
 
 Worst worse_of(const Worst& a, const Worst& b) {
   Worst worse = b.ulp > a.ulp ? b : a;
@@ -91,6 +109,18 @@ Worst measure_range(const Function& function, std::uint32_t first, std::uint64_t
   Worst worst;
   for (const Worst& part : parts) worst = worse_of(worst, part);
   return worst;
+}
+
+void expect_within_bound(const Function& function, const Worst& worst) {
+  const float x = tile::float_of(worst.at);
+  std::printf("%s: worst %.6f ulp of at most %.6f, at 0x%08X = %a, result %a; %llu floats, %llu by MPFR\n",
+              function.name, worst.ulp, function.ulp, worst.at, static_cast<double>(x),
+              static_cast<double>(function.computed(x)), static_cast<unsigned long long>(worst.checked),
+              static_cast<unsigned long long>(worst.certified));
+  EXPECT_LE(worst.ulp, function.ulp) << function.name << "(" << x << ")";
+  // A filter that lets everything pass would find no error above one half, and no function rounds that well.
+  EXPECT_GT(worst.ulp, 0.5);
+  EXPECT_GT(worst.certified, 0U);
 }
 
 }  // namespace nbx::tests

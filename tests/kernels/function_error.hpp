@@ -3,6 +3,7 @@
 
 #include <mpfr.h>
 
+#include <array>
 #include <cstdint>
 #include <ostream>
 
@@ -15,6 +16,9 @@ struct Function {
   int (*exact)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
   double ulp;  // the bound that kernels/tile/functions.hpp states
 };
+
+/// Those of kernels/tile/functions.hpp.
+extern const std::array<Function, 4> functions;
 
 inline void PrintTo(const Function& function, std::ostream* out) { *out << function.name; }
 
@@ -36,5 +40,8 @@ void measure(const Function& function, std::uint32_t bits, Worst& worst);
 
 /// `count` floats whose bits are first, first + step, …, on all of the machine's threads.
 Worst measure_range(const Function& function, std::uint32_t first, std::uint64_t count, std::uint32_t step);
+
+/// Expects the bound to hold, and prints what was worst on a pass too.
+void expect_within_bound(const Function& function, const Worst& worst);
 
 }  // namespace nbx::tests
