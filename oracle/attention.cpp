@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "oracle/attention_block.hpp"
 #include "oracle/attention_elements.hpp"
+#include "oracle/output.hpp"
 #include "oracle/reference.hpp"
 
 namespace nbx::oracle {
@@ -13,24 +15,6 @@ namespace {
 // A block's scores, weights and coefficients should fit a second-level cache, yet be high enough for matrix products.
 std::int64_t block_height(std::int64_t keys) {
   return std::clamp<std::int64_t>((std::int64_t{1} << 16) / std::max<std::int64_t>(keys, 1), 16, 64);
-}
-
-Evaluation::Output output_of(std::string name, std::vector<std::int64_t> shape, std::size_t bounds) {
-  Evaluation::Output output;
-  output.name = std::move(name);
-  std::int64_t elements = 1;
-  for (const std::int64_t extent : shape) elements *= extent;
-  output.shape = std::move(shape);
-  output.expected.value.assign(elements, 0.0);
-  output.expected.radius.assign(elements, 0.0);
-  output.expected.classes.assign(elements, 0);
-  output.bounds.resize(bounds);
-  for (Bounds& b : output.bounds) {
-    b.bound.assign(elements, 0.0);
-    b.classes.assign(elements, 0);
-    b.open.assign(elements, 0);
-  }
-  return output;
 }
 
 }  // namespace
@@ -45,8 +29,8 @@ Evaluation evaluate(const AttentionInput& input, std::span<const Arithmetic> ari
   const bool propagates =
       !arithmetics.empty() && arithmetics.front().masked_value == Arithmetic::MaskedValue::propagates;
   Evaluation result;
-  result.outputs.push_back(output_of("o", {shape.B, shape.H, shape.Tq, shape.Dv}, arithmetics.size()));
-  result.outputs.push_back(output_of("lse", {shape.B, shape.H, shape.Tq}, arithmetics.size()));
+  result.outputs.push_back(make_output("o", {shape.B, shape.H, shape.Tq, shape.Dv}, arithmetics.size()));
+  result.outputs.push_back(make_output("lse", {shape.B, shape.H, shape.Tq}, arithmetics.size()));
   for (std::int64_t b = 0; b < shape.B; ++b) {
     for (std::int64_t h = 0; h < shape.Hk; ++h) {
       const AttentionHead head(shape, b, h, arithmetics);

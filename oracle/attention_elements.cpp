@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "oracle/exp.hpp"
+#include "oracle/output.hpp"
 #include "oracle/special_values.hpp"
 
 namespace nbx::oracle {
@@ -13,18 +14,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // The double evaluation is worth bounds while its weights are known to this share.
-constexpr double kWellKnown = 0x1p-10;
-
-void fill_element(Evaluation::Output& output, std::int64_t element, double value, std::uint8_t classes) {
-  output.expected.value[element] = value;
-  output.expected.radius[element] = 0;
-  output.expected.classes[element] = classes;
-  for (Bounds& bounds : output.bounds) {
-    bounds.bound[element] = 0;
-    bounds.classes[element] = classes;
-    bounds.open[element] = 0;
-  }
-}
+constexpr double kWellKnown = 0x1p-6;
 
 double value_of(std::uint8_t classes, double finite_value) {
   if (classes & finite) return finite_value;
@@ -33,16 +23,15 @@ double value_of(std::uint8_t classes, double finite_value) {
   return kNaN;
 }
 
-// A value past the output format's largest finite number saturates there.
+}  // namespace
+
 double saturated(const ErrorModel& model, double magnitude, double bound) {
   const double past = magnitude * (1 + 0x1p-50) - model.largest_output;
   return past > bound ? past : bound;
 }
 
-}  // namespace
-
 double inflation_of(const RowErrors& reference) {
-  const double unknown = reference.largest_growth + 2 * reference.sum;
+  const double unknown = reference.largest_growth + 2 * reference.sum + reference.pivot;
   return unknown <= kWellKnown ? (1 + 8 * unknown) * (1 + 0x1p-18) : kInf;
 }
 
@@ -62,17 +51,20 @@ OutputError output_error(const ErrorModel& model, const RowErrors& errors, doubl
   return {total * (1 + 0x1p-40), quotient};
 }
 
-double lse_error(const ErrorModel& model, const RowErrors& errors, double inflation, double maximum, double log_sum,
-                 double log_sum_radius) {
+double log_error(const ErrorModel& model, const RowErrors& errors, double inflation, const Ball& log_sum) {
   const double E = errors.sum * inflation;
   if (!(E < 1)) return kInf;
-  // |log(l'/l)| <= -log(1 - E).
-  const double of_sum = -std::log1p(-E) * (1 + 0x1p-40) + log_sum_radius;
-  const double log_magnitude = std::fabs(log_sum) + of_sum;
-  const double of_log = model.log_relative * log_magnitude + model.log_absolute;
-  const double of_maximum = model.lse_maximum * (std::fabs(maximum) + errors.shift);
-  const double before = of_sum + of_log + of_maximum;
-  return ((before + model.lse_relative * (std::fabs(maximum + log_sum) + before)) + model.lse_absolute) * (1 + 0x1p-18);
+  // |log(l'/l)| <= -log(1 - E), and the common factor of the weights.
+  const double of_sum = -std::log1p(-E) * (1 + 0x1p-40) + errors.pivot + log_sum.radius;
+  return of_sum + model.log_relative * (std::fabs(log_sum.value) + of_sum) + model.log_absolute;
+}
+
+double lse_error(const ErrorModel& model, const RowErrors& errors, double inflation, double maximum,
+                 const Ball& log_sum) {
+  const double before =
+      log_error(model, errors, inflation, log_sum) + model.lse_maximum * (std::fabs(maximum) + errors.shift);
+  return (before + model.lse_relative * (std::fabs(maximum + log_sum.value) + before) + model.lse_absolute) *
+         (1 + 0x1p-18);
 }
 
 void write_row(const AttentionBlock& block, std::int64_t r, bool propagates, std::int64_t row, Evaluation::Output& o,
@@ -130,14 +122,12 @@ void write_row(const AttentionBlock& block, std::int64_t r, bool propagates, std
 
   const Ball log_sum = log(Ball{l, 0});
   lse.expected.value[row] = source.maximum + log_sum.value;
-  lse.expected.radius[row] =
-      lse_error(head.models[0], source.errors[0], inflation, source.maximum, log_sum.value, log_sum.radius);
+  lse.expected.radius[row] = lse_error(head.models[0], source.errors[0], inflation, source.maximum, log_sum);
   lse.expected.classes[row] = finite;
   for (std::size_t a = 0; a < bounds; ++a) {
     const bool open = source.scores_open[a + 1] != 0;
-    const double bound = open ? kInf
-                              : lse_error(head.models[a + 1], source.errors[a + 1], inflation, source.maximum,
-                                          log_sum.value, log_sum.radius);
+    const double bound =
+        open ? kInf : lse_error(head.models[a + 1], source.errors[a + 1], inflation, source.maximum, log_sum);
     lse.bounds[a].bound[row] = bound;
     lse.bounds[a].classes[row] = open ? finite | not_a_number | minus_infinity : finite;
     lse.bounds[a].open[row] = open || !(bound < kInf);

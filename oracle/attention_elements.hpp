@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "oracle/attention_block.hpp"
+#include "oracle/ball.hpp"
 #include "oracle/reference.hpp"
 
 namespace nbx::oracle {
@@ -20,9 +21,15 @@ struct OutputError {
 OutputError output_error(const ErrorModel& model, const RowErrors& errors, double row_sum, double inflation,
                          std::int64_t keys, double sum_error, double magnitude);
 
-/// The error of LSE under a model.
-double lse_error(const ErrorModel& model, const RowErrors& errors, double inflation, double maximum, double log_sum,
-                 double log_sum_radius);
+/// The error of log l under a model, `log_sum` the exact log of the l that the double evaluation computed.
+double log_error(const ErrorModel& model, const RowErrors& errors, double inflation, const Ball& log_sum);
+
+/// The error of LSE = m + log l.
+double lse_error(const ErrorModel& model, const RowErrors& errors, double inflation, double maximum,
+                 const Ball& log_sum);
+
+/// A result past the output format's largest finite number saturates there: `bound`, or the distance to it.
+double saturated(const ErrorModel& model, double magnitude, double bound);
 
 /// What the row's own uncertainty in double multiplies bounds by, and all roundings made in computing them; +inf where
 /// the double evaluation knows too little for a bound.

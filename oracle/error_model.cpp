@@ -9,6 +9,7 @@ namespace nbx::oracle {
 namespace {
 
 constexpr double kU = 0x1p-24;  // unit roundoff of fp32
+constexpr double kUnitDouble = 0x1p-53;
 constexpr double kLargest = 0x1.fffffep127;
 constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 // Relative errors of the fp32 constants, rounded up: |fp32(log2 e) / log2 e - 1|, |fp32(ln 2) / ln 2 - 1|.
@@ -197,9 +198,30 @@ ErrorModel error_model(const Arithmetic& arithmetic, const AttentionShape& shape
   return m;
 }
 
-ErrorModel reference_model(const AttentionShape& shape, const std::vector<double>& profile) {
-  constexpr double u = 0x1p-53;
+namespace {
+
+// What attention and softmax share of the double evaluation: exp, the row sum of n weights, one division, LSE.
+ErrorModel double_model(std::int64_t n) {
+  constexpr double u = kUnitDouble;
   ErrorModel m;
+  m.distance = u;
+  m.exp_relative = exp_relative_error;
+  m.sum_relative = compounded(u, n + 8);
+  m.output_relative = u;
+  m.output_absolute = 0x1p-1074;
+  m.lse_relative = u;
+  m.lse_absolute = 0x1p-1074;
+  m.largest_step = std::numeric_limits<double>::infinity();
+  m.largest_output = std::numeric_limits<double>::infinity();
+  m.shrink = 2;
+  return m;
+}
+
+}  // namespace
+
+ErrorModel reference_model(const AttentionShape& shape, const std::vector<double>& profile) {
+  constexpr double u = kUnitDouble;
+  ErrorModel m = double_model(shape.Tk);
   m.profile = profile;
   // Eigen adds the products of a dot product in an order of its own, from accumulators that start at zero: each term
   // passes at most D additions and its product's rounding. e4m3 products are multiples of 2^-18 below 2^18: exact.
@@ -208,26 +230,40 @@ ErrorModel reference_model(const AttentionShape& shape, const std::vector<double
   m.score_absolute = 0;
   round_scores(m, u, 1, shape.input->bias ? 1 : 0, 0x1p-1000);
   if (shape.input->bias) round_scores(m, u, 1, 0, 0);
-  m.distance = u;
-  m.exp_relative = exp_relative_error;
-  m.exp_absolute = 0;
-  m.sum_relative = compounded(u, shape.Tk + 8);
   // Key tiles are added one after the other: at most Tk additions in all on the way of a term, and a product.
   m.accumulated.resize(static_cast<std::size_t>(shape.Tk) + 1);
   for (std::int64_t n = 0; n <= shape.Tk; ++n) m.accumulated[n] = compounded(u, n + 8);
   m.accumulated_uniform = true;
   m.accumulated_fixed = 0x1p-1000;
-  m.output_relative = u;
-  m.output_absolute = 0x1p-1074;
-  m.lse_relative = u;
-  m.lse_absolute = 0x1p-1074;
-  m.largest_step = std::numeric_limits<double>::infinity();
-  m.largest_output = std::numeric_limits<double>::infinity();
-  m.shrink = 2;
   // A profile of ones needs no correction by its least entry.
   bool flat = true;
   for (const double weight : profile) flat = flat && weight == 1;
   if (flat) m.score_terms *= kLeastProfile;
+  return m;
+}
+
+ErrorModel softmax_model(const Arithmetic& a, std::int64_t n) {
+  ErrorModel m;
+  if (a.log2_at == Arithmetic::Log2At::score) {
+    round_scores(m, kU * (1 + kLog2eError), 1, 0, (a.flush_to_zero ? 0x1p-126 : 0x1p-150) * kLn2);
+  }
+  set_weights(m, a);
+  set_output(m, a);
+  if (m.normalised_weights) {
+    m.output_relative = m.divide_relative;
+    m.output_absolute = m.divide_absolute;
+    m.normalised_weights = false;
+  }
+  m.weight_relative = m.weight_half_quantum = 0;
+  m.accumulated.assign(static_cast<std::size_t>(n) + 1, 0.0);
+  m.accumulated_uniform = true;
+  return m;
+}
+
+ErrorModel softmax_reference_model(std::int64_t n) {
+  ErrorModel m = double_model(n);
+  m.accumulated.assign(static_cast<std::size_t>(n) + 1, 0.0);
+  m.accumulated_uniform = true;
   return m;
 }
 

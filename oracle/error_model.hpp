@@ -67,6 +67,10 @@ ErrorModel error_model(const Arithmetic& arithmetic, const AttentionShape& shape
 /// The double evaluation over the same problem. `profile` is the one whose A it is given.
 ErrorModel reference_model(const AttentionShape& shape, const std::vector<double>& profile);
 
+/// Softmax and log-softmax of rows of n elements: the scores are the inputs, exactly, and nothing follows the division.
+ErrorModel softmax_model(const Arithmetic& arithmetic, std::int64_t n);
+ErrorModel softmax_reference_model(std::int64_t n);
+
 /// Narrowing of finite elements within `range` of `from`, multiplied by fp32 `scale` first where there is one.
 Narrowing narrowing(Format from, const OperandRange& range, Format operand, std::optional<double> scale,
                     bool flush_to_zero);

@@ -12,9 +12,9 @@ namespace {
 using Array = Eigen::Map<Eigen::ArrayXd>;
 
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
-// A weight cut to 0 by certified_exp is below e^(-exp_domain + error): at most this where the error leaves 100.
-constexpr double kVanished = 0x1p-144;
-constexpr double kVanishedDistance = 100;
+// A weight cut to 0 by certified_exp is below e^(error - distance): at most this where the error leaves 150.
+constexpr double kVanished = 0x1p-216;
+constexpr double kVanishedDistance = 150;
 
 // Absolute part of each weight of a row, before it is narrowed.
 double weight_absolute(const ErrorModel& model, const RowErrors& errors, double sum) {
@@ -63,9 +63,27 @@ void score_errors(const ErrorModel& model, const RowScores& row, Array error) {
   for (const std::int64_t key : row.excluded) out[key] = 0;
 }
 
-}  // namespace
+// The heaviest key: the one at distance 0.
+Eigen::Index heaviest(const RowScores& row) {
+  Eigen::Index key = 0;
+  Eigen::Map<const Eigen::ArrayXd>(row.distance.data(), static_cast<Eigen::Index>(row.distance.size())).minCoeff(&key);
+  return key;
+}
 
-RowErrors weight_errors(const ErrorModel& model, const RowScores& row, std::span<double> growth) {
+// e^d - 1 in place, rounded up; d >= 0.
+void grow(Array error) {
+  double* e = error.data();
+  const Eigen::Index n = error.size();
+  if (error.maxCoeff() <= 0.0625) {
+    // e^d - 1 <= d + d²/2 + d³/6 / (1 - d/4) <= d (1 + d (0.5 + 0.1694 d)).
+    for (Eigen::Index j = 0; j < n; ++j) e[j] = e[j] * (1 + e[j] * (0.5 + 0.17 * e[j]));
+  } else {
+    // The absolute 2^-48 covers the cancellation of small errors beside the large one.
+    for (Eigen::Index j = 0; j < n; ++j) e[j] = certified_exp(e[j]) * (1 + 0x1p-48) - 1 + 0x1p-48;
+  }
+}
+
+RowErrors errors_by_unit(const ErrorModel& model, const RowScores& row, bool pivoted, std::span<double> growth) {
   RowErrors result;
   const auto n = static_cast<Eigen::Index>(row.score.size());
   Array error(growth.data(), n);
@@ -75,30 +93,33 @@ RowErrors weight_errors(const ErrorModel& model, const RowScores& row, std::span
   result.sum = kUnknown;
   // The kernel's maximum is the largest computed score: above the exact one by at most max (error - distance).
   result.shift = std::fmax(0.0, (error - distance).maxCoeff());
-  if (!(result.shift < kVanishedDistance)) return result;
-  result.enlarged = certified_exp(result.shift) * (1 + 0x1p-40);
-  // error + distance's share of (x + error + shift).
-  const double constant = model.distance * result.shift + model.distance_absolute;
+  double above = result.shift;
+  const Eigen::Index top = pivoted ? heaviest(row) : -1;
+  if (pivoted) {
+    result.pivot = error[top];
+    // Above the unit's computed score by at most max over the others of (error - distance) + the unit's own error.
+    error[top] = -kUnknown;
+    above = std::fmax(0.0, (error - distance).maxCoeff() + result.pivot);
+    error[top] = 0;
+  }
+  if (!(above < kVanishedDistance)) return result;
+  result.enlarged = certified_exp(above) * (1 + 0x1p-40);
+  // error + distance's share of (x + error + shift), and the unit's own error.
+  const double slope = 1 + model.distance;
+  const double constant = model.distance * result.shift + model.distance_absolute + result.pivot * slope;
   const double* x = distance.data();
   double* e = error.data();
   double overhang = -kUnknown;  // of weights cut to 0
   for (Eigen::Index j = 0; j < n; ++j) {
-    const double full = e[j] * (1 + model.distance) + model.distance * x[j] + constant;
+    const double full = e[j] * slope + model.distance * x[j] + constant;
     const bool vanished = x[j] > exp_domain;
     const double over = vanished ? full - x[j] : -kUnknown;
     overhang = over > overhang ? over : overhang;
     e[j] = vanished ? 0.0 : full;
   }
-  if (!(overhang <= -kVanishedDistance)) return result;
-  const double largest = error.maxCoeff();
-  if (!(largest <= exp_domain)) return result;
-  if (largest <= 0.0625) {
-    // e^d - 1 <= d + d²/2 + d³/6 / (1 - d/4) <= d (1 + d (0.5 + 0.1694 d)).
-    for (Eigen::Index j = 0; j < n; ++j) e[j] = e[j] * (1 + e[j] * (0.5 + 0.17 * e[j]));
-  } else {
-    // The absolute 2^-48 covers the cancellation of small errors beside the large one.
-    for (Eigen::Index j = 0; j < n; ++j) e[j] = certified_exp(e[j]) * (1 + 0x1p-48) - 1 + 0x1p-48;
-  }
+  if (pivoted) e[top] = model.distance * (result.pivot + result.shift) + model.distance_absolute;
+  if (!(overhang <= -kVanishedDistance) || !(error.maxCoeff() <= exp_domain)) return result;
+  grow(error);
   result.largest_growth = error.maxCoeff();
   const double from_scores = (weight * error).sum() * (1 + 0x1p-30) / row.sum;
   const auto keys = static_cast<double>(n);
@@ -109,6 +130,18 @@ RowErrors weight_errors(const ErrorModel& model, const RowScores& row, std::span
   result.weights = model.exp_relative * (1 + from_scores) + absolute;
   result.sum = compose(from_scores + result.weights, model.sum_relative);
   return result;
+}
+
+}  // namespace
+
+RowErrors weight_errors(const ErrorModel& model, const RowScores& row, std::span<double> growth) {
+  // l >= 1, and the heaviest key takes 1 / l of it.
+  const bool one_takes_most = row.sum < 1.75;
+  const RowErrors first = errors_by_unit(model, row, one_takes_most, growth);
+  if (first.sum < 0x1p-6 || one_takes_most) return first;
+  const RowErrors pivoted = errors_by_unit(model, row, true, growth);
+  if (pivoted.sum < first.sum) return pivoted;
+  return errors_by_unit(model, row, false, growth);
 }
 
 void value_coefficients(const ErrorModel& model, const RowScores& row, const RowErrors& errors,

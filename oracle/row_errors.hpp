@@ -24,10 +24,15 @@ struct RowScores {
 /// Beyond certified_exp's domain, so that the weight is 0.
 inline constexpr double kExcluded = 700;
 
+/// Errors of weights are relative to a common factor, which cancels in o. Either the factor is e^(m - kernel's m), so
+/// that each weight carries its own score error; or the heaviest key's weight is the unit: it carries none, and every
+/// other carries both. The second is tighter where one key takes more than half, and the only one that knows anything
+/// where score errors exceed 1 and yet one key takes all.
 struct RowErrors {
-  double sum = 0;       // E: |computed l / l - 1| <= E, l relative to the same maximum; +inf: nothing is known
-  double enlarged = 1;  // e^shift: what absolute errors grow by, as the kernel's maximum may lie above the exact one
+  double sum = 0;       // E: |computed l / l - 1| <= E, but for the common factor; +inf: nothing is known
+  double enlarged = 1;  // what absolute errors grow by, as the kernel's maximum may lie above the unit's score
   double shift = 0;     // the kernel's maximum exceeds the exact one by at most this
+  double pivot = 0;     // score error of the heaviest key where it is the unit: the common factor in LSE
   double scores = 0, weights = 0;  // parts of E: from the scores; from exp. The rest is the sum's own
   double largest_growth = 0;       // the largest e^error - 1 of a weight that has not vanished
 };
