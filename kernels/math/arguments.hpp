@@ -62,7 +62,7 @@ struct Rules {
   NBX_FUNCTION static float score(float dot, float scale) { return dot * scale; }
   /// A bias of −inf is selected, whatever the score.
   NBX_FUNCTION static float biased(float score, float bias) {
-    return bias == Max::identity ? Max::identity : score + bias;
+    return tile::select(bias == Max::identity, Max::identity, score + bias);
   }
   /// A score beyond visible(i). No row reads it.
   NBX_FUNCTION static float hidden(float score) { return score; }
@@ -70,7 +70,7 @@ struct Rules {
   /// No finite score, and none NaN or +inf.
   NBX_FUNCTION static bool is_empty(float max) { return max == Max::identity; }
   NBX_FUNCTION static float weight(float score, float max) {
-    return score == Max::identity ? tile::no_term() : tile::exp(score - max);
+    return tile::select(score == Max::identity, tile::no_term(), tile::exp(score - max));
   }
   /// The weight as P·V reads it. −0 stays −0.
   template <class T>
@@ -111,7 +111,7 @@ struct PublishedRules : Rules {
   template <class T>
   NBX_FUNCTION static T normalised(float weight, float sum) {
     const float share = tile::divide(weight, sum);
-    return tile::encode<T>(tile::is_nan(share) ? 0.0F : share);
+    return tile::encode<T>(tile::select(tile::is_nan(share), 0.0F, share));
   }
 
   static constexpr nbx_masked_value masked_value = NBX_MASKED_PROPAGATES;

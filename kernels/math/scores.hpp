@@ -100,7 +100,7 @@ struct ScoreStage {
                  R::visible(arguments, place.query) - first_key};
     };
     block.phase_rows(rows, keys, row, [](const Row& at, std::int64_t, std::int64_t j) {
-      at.to[j] = j < at.visible ? at.from[j] : R::hidden(at.from[j]);
+      at.to[j] = tile::select(j < at.visible, at.from[j], R::hidden(at.from[j]));
     });
   }
 };

@@ -59,7 +59,7 @@ struct ValueStage {
   }
 
  private:
-  /// Keys beyond a row's own have no weight in memory; they are no terms.
+  /// Keys beyond a row's own are no terms; what the workspace holds at their places is read and dropped.
   template <class Block>
   NBX_DEVICE void load_weights(Block& block, const RowGroup<T, R>& group, tile::Tile<float> p, int rows, int keys,
                                std::int64_t first_key) const {
@@ -75,7 +75,7 @@ struct ValueStage {
                  R::template keys<Arguments<T>, R>(arguments, place.query) - first_key};
     };
     block.phase_rows(rows, keys, row, [](const Row& at, std::int64_t, std::int64_t j) {
-      at.to[j] = j < at.keys ? tile::decode(at.from[j]) : tile::no_term();
+      at.to[j] = tile::select(j < at.keys, tile::decode(at.from[j]), tile::no_term());
     });
   }
 

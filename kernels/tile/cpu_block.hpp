@@ -59,28 +59,17 @@ class CpuBlock {
 
   template <class Item>
   void phase(std::int64_t n, const Item& item) {
-    if (in_order()) {
-      for (std::int64_t i = 0; i < n; ++i) item(i);
-      return;
-    }
-    const Order order(items_, seed_++, n);
-    for (std::int64_t i = 0; i < n; ++i) item(order(i));
+    Order(items_, seed_++, n).visit(item);
   }
 
+  /// Rows in the order, and the columns within each.
   template <class Prepare, class Item>
   void phase_rows(std::int64_t rows, std::int64_t columns, const Prepare& prepare, const Item& item) {
-    if (in_order()) {
-      for (std::int64_t r = 0; r < rows; ++r) {
-        const auto row = prepare(r);
-        for (std::int64_t c = 0; c < columns; ++c) item(row, r, c);
-      }
-      return;
-    }
-    const Order order(items_, seed_++, rows * columns);
-    for (std::int64_t i = 0; i < rows * columns; ++i) {
-      const std::int64_t place = order(i);
-      item(prepare(place / columns), place / columns, place % columns);
-    }
+    const Order of_columns(items_, seed_++, columns);
+    Order(items_, seed_++, rows).visit([&](std::int64_t r) {
+      const auto row = prepare(r);
+      of_columns.visit([&](std::int64_t c) { item(row, r, c); });
+    });
   }
 
   template <class Prepare, class Predicate>
@@ -105,21 +94,20 @@ class CpuBlock {
 template <class Program>
 const char* launch(const Program& program, std::int64_t blocks, const nbx_launch& how) {
   const Order order(how.block_order, how.order_seed, blocks);
-  const auto work = [&](std::int64_t first, std::int64_t step) {
-    const Arena arena(program.tile_bytes(), how.block_order);
-    for (std::int64_t i = first; i < blocks; i += step) {
-      CpuBlock block(order(i), arena, how.item_order, how.order_seed);
-      program(block);
-    }
-  };
   const std::int64_t threads = how.threads < blocks ? how.threads : blocks;
-  if (threads <= 1) {
-    work(0, 1);
-    return nullptr;
-  }
+  // Each thread goes through the whole order and runs the blocks that are its own.
+  const auto work = [&](std::int64_t thread) {
+    const Arena arena(program.tile_bytes(), how.block_order);
+    std::int64_t turn = 0;
+    order.visit([&](std::int64_t index) {
+      if (threads > 1 && turn++ % threads != thread) return;
+      CpuBlock block(index, arena, how.item_order, how.order_seed);
+      program(block);
+    });
+  };
   std::vector<std::thread> team;
-  for (std::int64_t t = 1; t < threads; ++t) team.emplace_back(work, t, threads);
-  work(0, threads);
+  for (std::int64_t thread = 1; thread < threads; ++thread) team.emplace_back(work, thread);
+  if (blocks > 0) work(0);
   for (std::thread& member : team) member.join();
   return nullptr;
 }

@@ -34,16 +34,23 @@ NBX_DEVICE void load(Block& block, Tile<float> to, int rows, int columns, std::i
 template <class Block, class Row>
 NBX_DEVICE void load_transposed(Block& block, Tile<float> to, int rows, int columns, std::int64_t step,
                                 const Row& row) {
-  const auto read = [&](auto at) {
-    block.phase_rows(rows, columns, row, [=](const auto* from, std::int64_t r, std::int64_t c) {
-      to.row(static_cast<int>(c))[r] = decode(from[at(c)]);
-    });
-  };
-  if (step == 1) {
-    read(UnitStep{});
-  } else {
-    read(AnyStep{step});
+  if constexpr (Block::vectors) {
+    if (block.in_order() && step == 1) {
+      for (int r = 0; r < rows; ++r) {
+        const auto* const from = row(r);
+        for (int first = 0; first < columns; first += column_group) {
+          float line[column_group];  // decoded side by side, then scattered
+          const int count = columns - first < column_group ? columns - first : column_group;
+          for (int c = 0; c < count; ++c) line[c] = decode(from[first + c]);
+          for (int c = 0; c < count; ++c) to(first + c, r) = line[c];
+        }
+      }
+      return;
+    }
   }
+  block.phase_rows(rows, columns, row, [=](const auto* from, std::int64_t r, std::int64_t c) {
+    to.row(static_cast<int>(c))[r] = decode(from[c * step]);
+  });
 }
 
 /// to(r, c) = value for r < rows, c < columns.

@@ -1,7 +1,6 @@
 // The orders in which the CPU back end runs blocks of a grid and items of a phase.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <numeric>
 
@@ -12,61 +11,53 @@ namespace nbx::tile {
 /// A permutation of 0 … n − 1 that takes no memory.
 class Order {
  public:
-  Order(nbx_order kind, std::uint64_t seed, std::int64_t n) : kind_(kind), seed_(seed), n_(n) {
-    if (kind_ == NBX_STRIDED && n_ > 2) {
-      // About the golden section of n, so that neighbours in time lie far apart. The product i · step stays below 2^63
-      // for every n < 2^43.
-      step_ = n_ < (std::int64_t{1} << 31) ? n_ - n_ * 382 / 1000 : (std::int64_t{1} << 20) + 7;
-      while (std::gcd(step_, n_) != 1) ++step_;
-    }
-    if (kind_ == NBX_SHUFFLED && n_ > 1) {
-      half_ = (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n_ - 1))) + 1) / 2;
+  Order(nbx_order kind, std::uint64_t seed, std::int64_t n) : kind_(kind), n_(n) {
+    if (n_ < 2) return;
+    if (kind_ == NBX_STRIDED) step_ = coprime(n_ - n_ / 1000 * 382 - n_ % 1000 * 382 / 1000);
+    if (kind_ == NBX_SHUFFLED) {
+      start_ = static_cast<std::int64_t>(mixed(seed) % static_cast<std::uint64_t>(n_));
+      step_ = coprime(1 + static_cast<std::int64_t>(mixed(seed + 1) % static_cast<std::uint64_t>(n_)));
     }
   }
 
-  std::int64_t operator()(std::int64_t i) const {
+  /// Calls f with each place once, in the order. Strided: multiples of about the golden section of n, modulo n.
+  /// Shuffled: an arithmetic progression modulo n whose start and step come from the seed, so that any two places come
+  /// in either order under some seed.
+  template <class F>
+  void visit(const F& f) const {
     switch (kind_) {
+      case NBX_FORWARD:
+        for (std::int64_t i = 0; i < n_; ++i) f(i);
+        return;
       case NBX_REVERSE:
-        return n_ - 1 - i;
-      case NBX_STRIDED:
-        return i * step_ % n_;
-      case NBX_SHUFFLED:
-        return shuffled(i);
+        for (std::int64_t i = n_; i-- > 0;) f(i);
+        return;
       default:
-        return i;
+        for (std::int64_t i = 0, place = start_; i < n_; ++i) {
+          f(place);
+          place += step_;
+          if (place >= n_) place -= n_;
+        }
     }
   }
 
  private:
-  static std::uint64_t mixed(std::uint64_t x) {  // the finaliser of SplitMix64
+  static std::uint64_t mixed(std::uint64_t x) {  // SplitMix64
+    x += 0x9E3779B97F4A7C15ULL;
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
     x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
     return x ^ (x >> 31);
   }
 
-  /// A Feistel network permutes the next power of four; places past n are walked over, fewer than four on average.
-  std::int64_t shuffled(std::int64_t i) const {
-    if (n_ < 2) return i;
-    const std::uint64_t mask = (std::uint64_t{1} << half_) - 1;
-    auto place = static_cast<std::uint64_t>(i);
-    do {
-      std::uint64_t left = place >> half_;
-      std::uint64_t right = place & mask;
-      for (std::uint64_t round = 1; round <= 4; ++round) {
-        const std::uint64_t next = left ^ (mixed(right + round * 0x9E3779B97F4A7C15ULL + seed_) & mask);
-        left = right;
-        right = next;
-      }
-      place = left << half_ | right;
-    } while (place >= static_cast<std::uint64_t>(n_));
-    return static_cast<std::int64_t>(place);
+  /// The least number from `from` on that has no factor in common with n, modulo n.
+  std::int64_t coprime(std::int64_t from) const {
+    while (std::gcd(from, n_) != 1) ++from;
+    return from % n_;
   }
 
   nbx_order kind_;
-  std::uint64_t seed_;
   std::int64_t n_;
-  std::int64_t step_ = 1;
-  int half_ = 1;
+  std::int64_t start_ = 0, step_ = 1;
 };
 
 }  // namespace nbx::tile
