@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "reports/red_text.hpp"
@@ -53,9 +54,11 @@ Entry case_entry(const CaseResult& one, bool strict) {
 
 void add_cases(const Report& report, std::vector<Entry>& out) {
   std::map<std::string, std::int64_t> listed;  // per kernel
+  std::map<std::string, double> seconds;
   for (const CaseResult& one : report.result.cases) {
     out.push_back(case_entry(one, report.strict));
-    ++listed[one.kernel];
+    seconds[one.kernel] += one.seconds;
+    listed[one.kernel] += one.state == State::pass || one.state == State::red || one.state == State::known;
   }
   for (const contracts::KernelResult& kernel : report.result.kernels) {
     const std::int64_t further = kernel.cases - listed[kernel.kernel];
@@ -63,7 +66,7 @@ void add_cases(const Report& report, std::vector<Entry>& out) {
     out.push_back(entry(kernel.kernel,
                         fmt::format("{}: {} that passed", kernel.kernel, counted(further, "further case")),
                         Status::passed, ""));
-    out.back().seconds = kernel.seconds;
+    out.back().seconds = std::max(kernel.seconds - seconds[kernel.kernel], 0.0);
   }
 }
 
@@ -99,7 +102,7 @@ void add_power(const RunResult& result, std::vector<Entry>& out) {
     if (power.killed) {
       out.push_back(entry("power", name, Status::passed,
                           fmt::format("{} × the bound by {}", share_text(power.multiple), power.problem)));
-    } else {
+    } else if (!mutants_are_cases(result)) {
       out.push_back(entry("power", name, Status::failed, "no problem tells this mutant from the reference"));
     }
   }
@@ -108,7 +111,7 @@ void add_power(const RunResult& result, std::vector<Entry>& out) {
 void add_the_rest(const RunResult& result, std::vector<Entry>& out) {
   for (const contracts::FindingResult& finding : result.findings) {
     if (!finding.stale()) continue;
-    out.push_back(entry("findings", finding.id, Status::failed,
+    out.push_back(entry("findings", finding.id + " in " + finding.kernel, Status::failed,
                         "stale: its planted problem is green, so the entry has to go: " + finding.reason));
   }
   for (const contracts::PackResult& pack : result.packs) {

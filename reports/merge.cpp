@@ -98,7 +98,8 @@ void merge_controls(RunResult& to, const RunResult& from) {
 
 void merge_findings(RunResult& to, const RunResult& from) {
   for (const FindingResult& finding : from.findings) {
-    FindingResult* same = find(to.findings, [&](const FindingResult& one) { return one.id == finding.id; });
+    FindingResult* same = find(
+        to.findings, [&](const FindingResult& one) { return one.id == finding.id && one.kernel == finding.kernel; });
     if (same) {
       same->showed = same->showed || finding.showed;
       same->judged = same->judged || finding.judged;

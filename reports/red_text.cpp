@@ -9,10 +9,10 @@
 namespace nbx::reports {
 
 std::string labelled(const std::vector<std::pair<std::string, std::string>>& lines) {
-  std::size_t width = 10;
-  for (const auto& [label, text] : lines) width = std::max(width, width_of(label));
+  std::size_t width = 11;
+  for (const auto& [label, text] : lines) width = std::max(width, width_of(label) + 3);
   std::string out;
-  for (const auto& [label, text] : lines) out += fmt::format("  {} {}\n", left(label, width), text);
+  for (const auto& [label, text] : lines) out += fmt::format("  {}{}\n", left(label, width), text);
   return out;
 }
 

@@ -79,6 +79,7 @@ std::string stale_findings(const RunResult& result, const Paint& paint) {
 }
 
 std::string live_mutants(const RunResult& result, const Paint& paint) {
+  if (mutants_are_cases(result)) return "";
   Lines lines;
   for (const contracts::PowerResult& power : result.power) {
     if (power.killed) continue;

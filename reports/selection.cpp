@@ -47,10 +47,15 @@ std::string limit_text(const std::string& text) {
 
 }  // namespace
 
-void add_inputs(CLI::App& app, Selection& selection) {
+void add_scope(CLI::App& app, Selection& selection) {
   app.add_option("--pack", selection.named_packs, "A pack of kernels besides those of the build; may be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  app.add_option("--device", selection.device, "Kernels of one device alone, cpu or cuda")
+      ->type_name("DEVICE")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_flag("--quick", selection.quick, "One problem of each kind");
+  app.add_flag("--full", selection.full, "Every problem, order and configuration");
   app.add_option("--seed", selection.seed, "Determines every input bit (1)")->type_name("N")->check(seed_text);
   app.add_option("--jobs", selection.jobs, "Threads, each with its child processes (one per core)")
       ->type_name("N")
@@ -64,12 +69,7 @@ void add_selection(CLI::App& app, Selection& selection) {
   app.add_option("PATTERN", selection.patterns, "Names of kernels, clauses or cases, with * and ?; none: all")
       ->type_name("");
   app.add_option("--gate", selection.gate, "One gate alone, 1 to 4")->type_name("N")->check(CLI::Range(1, 4));
-  app.add_option("--device", selection.device, "Kernels of one device alone, cpu or cuda")
-      ->type_name("DEVICE")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
-  app.add_flag("--quick", selection.quick, "One problem of each kind");
-  app.add_flag("--full", selection.full, "Every problem, order and configuration");
-  add_inputs(app, selection);
+  add_scope(app, selection);
 }
 
 contracts::RunOptions run_options(const Selection& selection, const Session& session) {
@@ -89,6 +89,7 @@ contracts::RunOptions run_options(const Selection& selection, const Session& ses
   options.jobs = selection.jobs;
   options.timeout = std::chrono::milliseconds(std::llround(selection.timeout_seconds * 1000));
   options.command = session.typed;
+  options.records = session.folder / "records";
   return options;
 }
 

@@ -23,11 +23,11 @@ struct Selection {
   double timeout_seconds = 20;
 };
 
-/// PATTERN..., --gate, --device, --quick, --full and what add_inputs adds.
+/// PATTERN..., --gate and what add_scope adds.
 void add_selection(CLI::App& app, Selection& selection);
 
-/// --pack, --seed, --jobs, --timeout: what determines inputs and how they run, without choosing among them.
-void add_inputs(CLI::App& app, Selection& selection);
+/// --pack, --device, --quick, --full, --seed, --jobs, --timeout: where names are looked up, and what determines inputs.
+void add_scope(CLI::App& app, Selection& selection);
 
 /// With the packs beside the command, cpu, controls and cuda in this order.
 contracts::RunOptions run_options(const Selection& selection, const Session& session);

@@ -72,8 +72,14 @@ Tally tally(const contracts::RunResult& result) {
   }
   for (const contracts::PowerResult& power : result.power) tally.live_mutants += !power.killed;
   for (const contracts::PackResult& pack : result.packs) tally.failed_packs += !pack.error.empty();
-  tally.checked = result.cases_run > 0 && (tally.kernels > 0 || tally.controls > 0);
+  tally.checked = tally.kernels > 0 || tally.controls > 0 || (!result.power.empty() && tally.declined_kernels == 0);
   return tally;
+}
+
+bool mutants_are_cases(const contracts::RunResult& result) {
+  return std::any_of(result.cases.begin(), result.cases.end(), [](const contracts::CaseResult& one) {
+    return one.state == State::red && one.clause == "gate1.power";
+  });
 }
 
 }  // namespace nbx::reports

@@ -22,10 +22,13 @@ struct Tally {
   std::int64_t skipped() const { return declined_cases + pending_cases + stale_cases; }
   /// Red in the sense of the exit code, without --strict.
   bool red() const { return fail + red_cases + missed + stale_findings + live_mutants + failed_packs > 0; }
-  /// False where no case was judged: then nothing can pass.
+  /// False where nothing was judged: then nothing can pass. Power alone counts where it alone was asked for.
   bool checked = false;
 };
 
 Tally tally(const contracts::RunResult& result);
+
+/// Whether live mutants stand among the red cases already, so that they are not told twice.
+bool mutants_are_cases(const contracts::RunResult& result);
 
 }  // namespace nbx::reports

@@ -77,7 +77,7 @@ void add_explain(CLI::App& app, Session& session) {
   auto* explain = app.add_subcommand("explain", "Run one case again and show its worst element in full");
   auto words = std::make_shared<Words>();
   explain->add_option("CASE", words->name, "A case's name as it is printed")->required()->type_name("");
-  add_inputs(*explain, words->selection);
+  add_scope(*explain, words->selection);
   explain->footer(
       "Exit code: 0 where the case holds or is a known finding, 1 where it is red, 4 where nothing was checked.");
   explain->callback(
