@@ -106,21 +106,21 @@ void expect_fma(float a, float b, float c) {
 
 TEST(Fma, IsTheMathLibrarysForRandomFloats) {
   std::mt19937_64 random(1);
-  for (int i = 0; i < 1'000'000; ++i)
+  for (int i = 0; i < 1'000'000 && !HasFatalFailure(); ++i)
     expect_fma(of_random_bits(random), of_random_bits(random), of_random_bits(random));
   // Near exponents, where the terms meet.
   const auto near_one = [&] {
     const float fraction = tile::float_of(0x3F800000U | (static_cast<std::uint32_t>(random()) & 0x807FFFFFU));
     return std::ldexp(fraction, static_cast<int>(random() % 50) - 25);
   };
-  for (int i = 0; i < 1'000'000; ++i) expect_fma(near_one(), near_one(), near_one());
+  for (int i = 0; i < 1'000'000 && !HasFatalFailure(); ++i) expect_fma(near_one(), near_one(), near_one());
 }
 
 // Sums that a double rounds to the middle of two floats, while the exact one lies beside it: rounding twice gives the
 // even neighbour.
 TEST(Fma, RoundsOnceBesideTies) {
   std::mt19937_64 random(2);
-  for (int i = 0; i < 200'000; ++i) {
+  for (int i = 0; i < 200'000 && !HasFatalFailure(); ++i) {
     const float k = static_cast<float>(random() % 4096 + 1) * 0x1p-23F;
     const float c = tile::float_of(0x3F800000U | (static_cast<std::uint32_t>(random()) & 0x7FFFFFU));
     // (1 + k)(1 − k)·2^-24 = 2^-24 − k²·2^-24: just under half an ulp of c; with c's sign, and against it.
@@ -138,7 +138,7 @@ TEST(Fma, RoundsSubnormalAndOverflowingResultsOnce) {
   const auto scaled = [&](int e) {
     return std::ldexp(tile::float_of(0x3F800000U | (static_cast<std::uint32_t>(random()) & 0x807FFFFFU)), e);
   };
-  for (int i = 0; i < 500'000; ++i) {
+  for (int i = 0; i < 500'000 && !HasFatalFailure(); ++i) {
     const int split = static_cast<int>(random() % 40);
     expect_fma(scaled(-60 - split), scaled(-90 + split), scaled(-149 + static_cast<int>(random() % 24)));
     expect_fma(scaled(64 - split), scaled(63 + split), scaled(104 + static_cast<int>(random() % 24)));
