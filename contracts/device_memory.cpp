@@ -46,6 +46,7 @@ struct DeviceMemory::Allocation {
       throw std::bad_alloc();
     }
     host = static_cast<std::byte*>(mapped);
+    if (size > sparse_above) no_huge_pages(host, size);
   }
   ~Allocation() {
     functions.release(device);

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -72,15 +74,18 @@ struct Executor::State {
   sandbox::SharedFile file;
   std::unique_ptr<sandbox::ChildProcess> child;
   std::string unusable;  // why the pack never will do
-  bool opened = false;
+  std::optional<PackInfo> info;
+  std::string last_kernel;
   int starts = 0;
 
   State(std::filesystem::path pack_file, Options given) : pack(std::move(pack_file)), options(std::move(given)) {}
 
   /// Sends, and waits no longer than the timeout. Otherwise ends the child and says how it ended in `lost`.
   std::optional<wire::Answer> ask(const wire::Request& request, Outcome& lost);
-  /// A child that has its pack open; nothing where there is none, and why.
-  std::optional<PackInfo> start(std::string& why);
+  /// Makes sure of a child that has its pack open; false where there is none, and why.
+  bool ready(std::string& why);
+  /// Looks whether the child ended since the last call; how, where nobody but the pack can have done that.
+  std::string end_between_calls();
   wire::Answer call(wire::Operation operation, const Call& call, bool with_data);
 
  private:
@@ -128,11 +133,10 @@ std::optional<wire::Answer> Executor::State::ask(const wire::Request& request, O
   return std::nullopt;
 }
 
-std::optional<PackInfo> Executor::State::start(std::string& why) {
-  if (!unusable.empty()) {
-    why = unusable;
-    return std::nullopt;
-  }
+bool Executor::State::ready(std::string& why) {
+  if (child != nullptr) return true;
+  why = unusable;
+  if (!unusable.empty()) return false;
   child = std::make_unique<sandbox::ChildProcess>(options.worker, pack, file.descriptor());
   ++starts;
   wire::Request request;
@@ -141,13 +145,22 @@ std::optional<PackInfo> Executor::State::start(std::string& why) {
   Outcome lost;
   std::optional<wire::Answer> answer = ask(request, lost);
   if (answer && answer->pack) {
-    opened = true;
-    return std::move(answer->pack);
+    info = std::move(answer->pack);
+    return true;
   }
   why = answer ? answer->error : lost.message;
   child.reset();
-  if (!opened) unusable = why;  // one that did open before may do so again
-  return std::nullopt;
+  if (!info) unusable = why;  // one that did open before may do so again
+  return false;
+}
+
+std::string Executor::State::end_between_calls() {
+  if (child == nullptr || !child->is_gone()) return {};
+  const int status = child->end();
+  child.reset();
+  // end_all_children and the operating system's want of memory kill; a thread that a pack left behind does not.
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return {};
+  return fmt::format("between calls, after one of {}: {}", last_kernel, describe_end(file.note(), status));
 }
 
 wire::Answer Executor::State::call(wire::Operation operation, const Call& call, bool with_data) {
@@ -155,23 +168,23 @@ wire::Answer Executor::State::call(wire::Operation operation, const Call& call, 
   request.operation = operation;
   request.call = call;
   const std::uint64_t bytes = plan(call, request.places);
-  if (child != nullptr && child->is_gone()) child.reset();
-  if (child == nullptr) {
-    std::string why;
-    if (!start(why)) {
-      wire::Answer answer;
-      answer.outcome = unanswered(Outcome::Kind::broken, sandbox::Stage::load, "the pack does not load: " + why);
-      return answer;
-    }
+  wire::Answer without;
+  if (std::string end = end_between_calls(); !end.empty()) {
+    without.outcome = unanswered(Outcome::Kind::crashed, sandbox::Stage::harness, std::move(end));
+    return without;
   }
+  if (std::string why; !ready(why)) {
+    without.outcome = unanswered(Outcome::Kind::broken, sandbox::Stage::load, "the pack does not load: " + why);
+    return without;
+  }
+  last_kernel = call.kernel;
   if (with_data) {
     file.reserve(bytes);
     copy_content(call, request.places, file.data());
   }
   request.file_bytes = file.data_bytes();
-  wire::Answer unanswered_call;
-  std::optional<wire::Answer> answer = ask(request, unanswered_call.outcome);
-  if (!answer) return unanswered_call;
+  std::optional<wire::Answer> answer = ask(request, without.outcome);
+  if (!answer) return without;
   if (!answer->error.empty()) throw std::runtime_error(fmt::format("{}: {}", call.kernel, answer->error));
   if (answer->outputs) copy_outputs(call, request.places, file.data(), answer->outcome);
   return std::move(*answer);
@@ -185,10 +198,9 @@ Executor& Executor::operator=(Executor&&) noexcept = default;
 
 std::optional<PackInfo> Executor::open(PackError* error) {
   std::string why;
-  state_->child.reset();
-  std::optional<PackInfo> info = state_->start(why);
-  if (!info && error != nullptr) *error = {state_->pack, std::move(why)};
-  return info;
+  if (state_->ready(why)) return state_->info;
+  if (error != nullptr) *error = {state_->pack, std::move(why)};
+  return std::nullopt;
 }
 
 Outcome Executor::can_run(const Call& call) { return state_->call(wire::Operation::can_run, call, false).outcome; }

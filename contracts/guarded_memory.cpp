@@ -38,6 +38,7 @@ struct HostMemory::Arena {
       munmap(mapping, static_cast<std::size_t>(bytes + 2 * no_access_bytes));
       throw std::bad_alloc();
     }
+    if (bytes > sparse_above) no_huge_pages(room, bytes);
   }
   ~Arena() { munmap(mapping, static_cast<std::size_t>(room_bytes + 2 * no_access_bytes)); }
   Arena(const Arena&) = delete;
@@ -87,6 +88,11 @@ void HostMemory::trim() {
     spare_bytes_ -= spare_.back()->room_bytes;
     spare_.pop_back();
   }
+}
+
+void no_huge_pages(std::byte* memory, std::int64_t bytes) {
+  // A kernel of the operating system without huge pages refuses, and needs no advice.
+  static_cast<void>(madvise(memory, static_cast<std::size_t>(bytes), MADV_NOHUGEPAGE));
 }
 
 void poison_zones(const Block& block, std::uint64_t word) {

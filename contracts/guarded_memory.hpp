@@ -44,6 +44,9 @@ class Memory {
   virtual std::int64_t fault_reach() const = 0;
 };
 
+/// Of sparse memory: a touched place takes a page, not two megabytes.
+void no_huge_pages(std::byte* memory, std::int64_t bytes);
+
 void poison_zones(const Block& block, std::uint64_t word);
 ZoneFaults check_zones(const Block& block, std::uint64_t word);
 

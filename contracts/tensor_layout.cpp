@@ -15,7 +15,8 @@ std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape) 
   std::int64_t stride = 1;
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     strides[axis] = stride;
-    stride *= std::max<std::int64_t>(shape[axis], 1);
+    // Where this wraps, the extents overflow too, and are refused.
+    static_cast<void>(__builtin_mul_overflow(stride, std::max<std::int64_t>(shape[axis], 1), &stride));
   }
   return strides;
 }

@@ -1,4 +1,5 @@
 // The child: loads one pack and answers calls until the parent is gone.
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -62,6 +63,8 @@ wire::Answer answer(const wire::Request& request, const std::filesystem::path& f
 int worker_main(const std::filesystem::path& pack_file, int socket) {
   ignore_the_terminal();
   die_with_parent(socket);
+  // What a pack starts must not hold our ends open when we are gone.
+  for (const int ours : {socket, socket + 1}) fcntl(ours, F_SETFD, FD_CLOEXEC);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what a pack prints is not lost when it crashes
   try {
     sandbox::SharedFile shared(socket + 1);

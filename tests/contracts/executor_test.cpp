@@ -31,9 +31,7 @@ void PrintTo(Outcome::Kind kind, std::ostream* out) {
 
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
-using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using Kind = Outcome::Kind;
@@ -121,7 +119,7 @@ TEST_F(RunFaults, ABroadcastReadsOneRowManyTimes) {
 }
 
 TEST_F(RunFaults, SpansBeyondMemoryAreSparse) {
-  const std::int64_t stride = (std::int64_t{1} << 31) + 3;  // elements: a span of 16 GiB each
+  const std::int64_t stride = (std::int64_t{1} << 36) + 3;  // elements: a span of half a TiB each
   const auto before = std::chrono::steady_clock::now();
   const Outcome outcome = executor.execute(small_call("copy.plain", {{stride, 1}}, {{stride, 1}, 5}));
   EXPECT_EQ(outcome.kind, Kind::ran) << outcome.message;
@@ -163,7 +161,7 @@ TEST_F(RunFaults, ArithmeticAndCanRunNeedNoData) {
 }
 
 TEST_F(RunFaults, LargeAndSmallCallsTakeTurns) {
-  for (const std::int64_t rows : {3, 400'000, 7, 30'000'000, 5}) {
+  for (const std::int64_t rows : {3, 400'000, 7, 2'000'000, 5}) {
     const Bytes data = counted(rows * 4);
     const Outcome outcome = executor.execute(copy_call("copy.plain", {rows}, f32, data));
     ASSERT_EQ(outcome.kind, Kind::ran) << outcome.message;
@@ -315,7 +313,7 @@ TEST_F(RunFaults, MessagesAndStatusesAreHeldToTheInterface) {
 
 TEST_F(RunFaults, CrashesAreToldApart) {
   const std::pair<const char*, const char*> expected[] = {
-      {"copy.crash", "SIGSEGV in run: write at address 0x0"},
+      {"copy.crash", "SIGSEGV in run: write at address 0x1000"},
       {"copy.abort", "SIGABRT in run"},
       {"copy.killed", "ended by SIGKILL in run"},
       {"copy.exits", "the process ended in run with exit code 7"},
@@ -328,6 +326,15 @@ TEST_F(RunFaults, CrashesAreToldApart) {
     expect_recovery();
     EXPECT_EQ(executor.restarts(), ++crashes);
   }
+}
+
+TEST_F(RunFaults, ACrashBetweenCallsIsToldByTheNext) {
+  EXPECT_EQ(executor.execute(small_call("copy.crash_later")).kind, Kind::ran);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const Outcome outcome = executor.execute(small_call("copy.plain"));
+  EXPECT_EQ(outcome.kind, Kind::crashed);
+  EXPECT_EQ(outcome.message, "between calls, after one of copy.crash_later: SIGABRT in the harness");
+  expect_recovery();
 }
 
 TEST_F(RunFaults, ExceptionsThatEscapeBreakTheInterface) {
@@ -515,6 +522,19 @@ TEST(DevicePack, ZonesOnBothSidesAreChecked) {
   Executor executor(test_pack("device_copy"), test_options());
   EXPECT_THAT(executor.execute(small_call("device.outside")).faults,
               ElementsAre(IsFault(Fault::guard_before, "y", -4096, 1), IsFault(Fault::guard_after, "y", 60 + 4095, 1)));
+}
+
+TEST(DevicePack, GuardedDataEndWithTheirAllocation) {
+  Executor executor(test_pack("device_copy_guarded"), test_options());
+  const auto info = executor.open(nullptr);
+  ASSERT_TRUE(info);
+  EXPECT_TRUE(info->can_guard);
+  const Outcome honest = executor.execute(small_call("device.plain", {{9, 1}, 3}));
+  EXPECT_THAT(honest.outputs, ElementsAre(counted(60)));
+  EXPECT_THAT(honest.faults, IsEmpty());
+  const Outcome outcome = executor.execute(small_call("device.outside"));
+  EXPECT_EQ(outcome.kind, Kind::crashed);
+  EXPECT_THAT(outcome.message, HasSubstr("SIGSEGV in run: write at address"));
 }
 
 TEST(DevicePack, ADeviceThatFailsIsLeftForAFreshOne) {

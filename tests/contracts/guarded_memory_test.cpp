@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -10,6 +11,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "contracts/shared_file.hpp"
 #include "contracts/tensor_layout.hpp"
 #include "tests/contracts/calls.hpp"
 
@@ -231,6 +233,21 @@ TEST(HostMemoryDeathTest, PagesAroundItAreProtected) {
   EXPECT_DEATH(*const_cast<volatile std::byte*>(block.room_begin - 1) = std::byte{1}, "");
   EXPECT_DEATH(*const_cast<volatile std::byte*>(block.room_end + HostMemory::no_access_bytes - 1) = std::byte{1}, "");
   memory.give(block);
+}
+
+TEST(SharedFile, GrowsAndShrinksAgain) {
+  SharedFile file;
+  file.reserve(100);
+  const std::uint64_t small = file.data_bytes();
+  EXPECT_GE(small, 100u);
+  file.reserve(std::uint64_t{300} << 20);
+  EXPECT_GE(file.data_bytes(), std::uint64_t{300} << 20);
+  file.data()[(std::int64_t{300} << 20) - 1] = std::byte{1};
+  SharedFile other(dup(file.descriptor()));
+  other.map(file.data_bytes());
+  EXPECT_EQ(other.data()[(std::int64_t{300} << 20) - 1], std::byte{1});
+  file.reserve(100);
+  EXPECT_EQ(file.data_bytes(), small);
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 // Kernels that go wrong when they are called, each in the way that its name says. copy.plain does not.
 #include <unistd.h>
 
-#include <cmath>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "copy_kernel.hpp"
@@ -24,8 +25,7 @@ nbx_status copy_then(const nbx_problem& problem) {
 }
 
 nbx_status crash(const nbx_kernel*, const nbx_problem*, const nbx_launch*, char*, std::size_t) {
-  volatile int* volatile nowhere = nullptr;
-  *nowhere = 1;
+  *reinterpret_cast<volatile int*>(4096) = 1;
   return NBX_OK;
 }
 nbx_status abort_run(const nbx_kernel*, const nbx_problem*, const nbx_launch*, char*, std::size_t) { std::abort(); }
@@ -36,6 +36,13 @@ nbx_status killed(const nbx_kernel*, const nbx_problem*, const nbx_launch*, char
 nbx_status exits(const nbx_kernel*, const nbx_problem*, const nbx_launch*, char*, std::size_t) { _exit(7); }
 nbx_status hang(const nbx_kernel*, const nbx_problem*, const nbx_launch*, char*, std::size_t) {
   for (;;) pause();
+}
+nbx_status crash_later(const nbx_kernel*, const nbx_problem* problem, const nbx_launch*, char*, std::size_t) {
+  std::thread([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::abort();
+  }).detach();
+  return copy_then(*problem);
 }
 nbx_status throws(const nbx_kernel*, const nbx_problem*, const nbx_launch*, char*, std::size_t) {
   throw std::runtime_error("no tile fits");
@@ -176,6 +183,7 @@ const nbx_pack* nbx_pack_open(std::uint32_t, char*, std::size_t) {
       with_run("copy.killed", killed),
       with_run("copy.exits", exits),
       with_run("copy.hang", hang),
+      with_run("copy.crash_later", crash_later),
       with_run("copy.throws", throws),
       with_run("copy.throws_number", throws_number),
       with_run("copy.write_past_end", write_past_end),
