@@ -49,6 +49,8 @@ const char* kind_name(SoftmaxKind kind) {
       return "masked_row";
     case some_masked:
       return "some_masked";
+    case late:
+      return "late";
     case nan_feature:
       return "nan";
     case inf_feature:
@@ -99,6 +101,10 @@ double feature(SoftmaxKind kind, oracle::Format format, std::int64_t r, std::int
     case some_masked: {
       const double value = random.normal();
       return random.below(3) == 0 ? -inf : value;
+    }
+    case late: {
+      const double value = random.normal();
+      return j < n - n / 64 ? -inf : value;
     }
     case nan_feature:
       return r == 2 && j == special ? nan : random.normal();

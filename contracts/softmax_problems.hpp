@@ -22,6 +22,7 @@ enum class SoftmaxKind : std::uint8_t {
   marker,       // -inf but for one feature in each tile and the last
   masked_row,   // some rows are -inf alone
   some_masked,  // -inf here and there
+  late,         // -inf but for the last features: the first tiles hold nothing
   nan_feature,  // one NaN in one row
   inf_feature,  // one +inf in one row
 };
@@ -79,6 +80,7 @@ inline constexpr SoftmaxProblem softmax_problems[] = {
     {.shape = {6, 4200}, .kind = masked_row},
     {.shape = {6, 70}, .kind = some_masked, .equality = true, .tier = Tier::quick},
     {.shape = {6, 9000}, .kind = some_masked},
+    {.shape = {4, 8300}, .kind = late, .equality = true},
     {.shape = {6, 70}, .kind = nan_feature, .equality = true, .tier = Tier::quick},
     {.shape = {6, 8200}, .kind = nan_feature},
     {.shape = {6, 70}, .kind = inf_feature, .tier = Tier::quick},
