@@ -24,7 +24,7 @@ struct Fault {
   std::int64_t head_dim;                          // how many columns of q and k it uses
   std::int64_t tile;                              // keys of a tile
   std::int64_t hidden_begin = 0, hidden_end = 0;  // keys that it leaves out
-  std::int64_t splits = 1;                        // of unweighted_split_merge
+  std::int64_t split = 1;                         // keys of a split, of unweighted_split_merge
   std::int64_t first = 0, second = 0;  // tiles that are swapped; the stale V row and the row whose values it holds;
                                        // the query head and the KV head that it takes
   std::int64_t zero_row = -1;
@@ -117,19 +117,23 @@ std::optional<Fault> plan(const AttentionInput& input, Mutant mutant, Draw draw)
       return shape.D > 1 ? std::optional(fault) : std::nullopt;
     case Mutant::no_rescale:
       return tiles.size() > 1 ? std::optional(fault) : std::nullopt;
-    case Mutant::unweighted_split_merge:
-      fault.splits = draw.between(2, std::min<std::int64_t>(8, static_cast<std::int64_t>(tiles.size())));
-      return tiles.size() > 1 ? std::optional(fault) : std::nullopt;
+    case Mutant::unweighted_split_merge: {
+      if (tiles.size() < 2) return std::nullopt;
+      const std::int64_t used = tiles.back() + 1, splits = draw.between(2, std::min<std::int64_t>(8, used));
+      fault.split = (used + splits - 1) / splits * fault.tile;
+      return fault;
+    }
     case Mutant::swapped_key_tiles:
       if (tiles.size() < 2) return std::nullopt;
       fault.first = draw.from(tiles);
       fault.second = draw.from(without(tiles, fault.first));
       return fault;
     case Mutant::stale_value_row: {
-      if (shape.Tk < 2) return std::nullopt;
-      fault.first = draw.from(keys);
+      if (keys.size() < 2) return std::nullopt;
+      const std::int64_t at = draw.between(0, static_cast<std::int64_t>(keys.size()) - 1);
+      fault.first = keys[at];
       // What the same slot of the tile buffer held before, or a neighbour in the first tile.
-      fault.second = fault.first >= fault.tile ? fault.first - fault.tile : fault.first > 0 ? fault.first - 1 : 1;
+      fault.second = keys[at >= fault.tile ? at - fault.tile : at > 0 ? at - 1 : 1];
       return fault;
     }
     case Mutant::wrong_gqa_head:
@@ -185,12 +189,15 @@ class AttentionMutant {
   void load(std::int64_t kv) {
     k_ = matrix(input_.k, kv * shape_.Tk * shape_.D, shape_.Tk, shape_.D).leftCols(fault_.head_dim).eval();
     v_ = matrix(input_.v, kv * shape_.Tk * shape_.Dv, shape_.Tk, shape_.Dv);
+    const std::int64_t last = last_key(input_, kv / shape_.Hk);  // what lies beyond is nobody's
     if (fault_.mutant == Mutant::swapped_key_tiles) {
       const std::int64_t a = fault_.first * fault_.tile, c = fault_.second * fault_.tile;
-      const std::int64_t rows = std::min(fault_.tile, shape_.Tk - std::max(a, c));
-      k_.middleRows(a, rows).swap(k_.middleRows(c, rows));
+      const std::int64_t rows = std::min(fault_.tile, last + 1 - std::max(a, c));
+      if (rows > 0) k_.middleRows(a, rows).swap(k_.middleRows(c, rows));
     }
-    if (fault_.mutant == Mutant::stale_value_row) v_.row(fault_.first) = v_.row(fault_.second).eval();
+    if (fault_.mutant == Mutant::stale_value_row && fault_.second <= last) {
+      v_.row(fault_.first) = v_.row(fault_.second).eval();
+    }
     irregular_.clear();
     for (std::int64_t j = 0; j < shape_.Tk; ++j) {
       for (std::int64_t d = 0; d < shape_.Dv; ++d) {
@@ -291,11 +298,9 @@ class AttentionMutant {
 
   /// The plain average over the splits that hold a counted key, of O and of LSE (which then stands for as many).
   Row weigh_by_splits(double* row) const {
-    const std::int64_t tiles = (shape_.Tk + fault_.tile - 1) / fault_.tile;
-    const std::int64_t width = (tiles + fault_.splits - 1) / fault_.splits * fault_.tile;
     double filled = 0, lse = 0;
-    for (std::int64_t begin = 0; begin < shape_.Tk; begin += width) {
-      auto split = Eigen::Map<Eigen::ArrayXd>(row + begin, std::min(width, shape_.Tk - begin));
+    for (std::int64_t begin = 0; begin < shape_.Tk; begin += fault_.split) {
+      auto split = Eigen::Map<Eigen::ArrayXd>(row + begin, std::min(fault_.split, shape_.Tk - begin));
       const double maximum = split.maxCoeff();
       if (maximum == -infinity) {
         split.setZero();
