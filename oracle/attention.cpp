@@ -14,7 +14,7 @@ namespace {
 
 // A block's scores, weights and coefficients should fit a second-level cache, yet be high enough for matrix products.
 std::int64_t block_height(std::int64_t keys) {
-  return std::clamp<std::int64_t>((std::int64_t{1} << 16) / std::max<std::int64_t>(keys, 1), 16, 64);
+  return std::clamp<std::int64_t>((std::int64_t{1} << 17) / std::max<std::int64_t>(keys, 1), 16, 128);
 }
 
 }  // namespace
@@ -35,8 +35,9 @@ Evaluation evaluate(const AttentionInput& input, std::span<const Arithmetic> ari
     for (std::int64_t h = 0; h < shape.Hk; ++h) {
       const AttentionHead head(shape, b, h, arithmetics);
       const std::int64_t height = block_height(head.keys);
+      AttentionBlock block(head, std::min(height, head.rows()));
       for (std::int64_t first = 0; first < head.rows(); first += height) {
-        const AttentionBlock block(head, first, std::min(height, head.rows() - first));
+        block.compute(first, std::min(height, head.rows() - first));
         for (std::int64_t r = 0; r < block.count; ++r) {
           write_row(block, r, propagates, head.first_row() + first + r, result.outputs[0], result.outputs[1]);
         }

@@ -29,9 +29,20 @@ double special_score(const AttentionHead& head, std::int64_t row, std::int64_t k
   return dot * head.shape.scale + bias;
 }
 
-AttentionBlock::AttentionBlock(const AttentionHead& of, std::int64_t first_row, std::int64_t row_count)
-    : head(of), first(first_row), count(row_count), rows(static_cast<std::size_t>(row_count)) {
+AttentionBlock::AttentionBlock(const AttentionHead& of, std::int64_t height)
+    : head(of),
+      weights(height, of.keys),
+      coefficients(of.models.size(), MatrixF(height, of.keys)),
+      sums(height, of.shape.Dv),
+      errors(of.models.size(), MatrixD(height, of.shape.Dv)),
+      products_(of.profiles.size(), MatrixF(height, of.keys)) {}
+
+void AttentionBlock::compute(std::int64_t first_row, std::int64_t row_count) {
   const AttentionShape& shape = head.shape;
+  first = first_row;
+  count = row_count;
+  keys = 0;
+  rows.assign(static_cast<std::size_t>(count), BlockRow());
   for (std::int64_t r = 0; r < count; ++r) {
     rows[r].keys = shape.visible(head.b, (first + r) % shape.Tq);
     keys = std::max(keys, rows[r].keys);
@@ -39,28 +50,26 @@ AttentionBlock::AttentionBlock(const AttentionHead& of, std::int64_t first_row, 
   const Operand query = load(shape.input->q, head.first_row() + first, count, shape.D);
   query_factors_ = query.factors;
   multiply_scores(query);
-  coefficients.assign(head.models.size(), MatrixF(count, keys));
   for (std::int64_t r = 0; r < count; ++r) {
     settle_scores(query, r);
     if (rows[r].state == BlockRow::State::counted) {
       settle_weights(r);
       settle_errors(r);
     } else {
-      weights.row(r).setZero();
-      for (MatrixF& c : coefficients) c.row(r).setZero();
+      weights.row(r).head(keys).setZero();
+      for (MatrixF& c : coefficients) c.row(r).head(keys).setZero();
     }
   }
   multiply_values();
 }
 
 void AttentionBlock::multiply_scores(const Operand& query) {
-  weights.resize(count, keys);
-  weights.noalias() = query.values * head.key.values.topRows(keys).transpose();
-  for (const std::vector<double>& profile : head.profiles) {
+  weights.topLeftCorner(count, keys).noalias() = query.values * head.key.values.topRows(keys).transpose();
+  for (std::size_t i = 0; i < head.profiles.size(); ++i) {
+    const std::vector<double>& profile = head.profiles[i];
     const Eigen::Map<const Eigen::RowVectorXd> share(profile.data(), static_cast<Eigen::Index>(profile.size()));
     const MatrixF weighted = (query.magnitudes.array().rowwise() * share.cast<float>().array()).matrix();
-    products_.emplace_back(count, keys);
-    products_.back().noalias() = weighted * head.key.magnitudes.topRows(keys).transpose();
+    products_[i].topLeftCorner(count, keys).noalias() = weighted * head.key.magnitudes.topRows(keys).transpose();
   }
 }
 
@@ -134,7 +143,7 @@ void AttentionBlock::settle_weights(std::int64_t r) {
     if (!scratch.bias.empty()) scratch.bias[j] = 0;
   }
   for (std::int64_t j = 0; j < n; ++j) s[j] = certified_exp(-x[j]);
-  weights.row(r).tail(keys - n).setZero();
+  weights.row(r).segment(n, keys - n).setZero();
   row.sum = weights.row(r).head(n).sum();
 }
 
@@ -221,15 +230,14 @@ void AttentionBlock::settle_errors(std::int64_t r) {
 }
 
 void AttentionBlock::multiply_values() {
-  const std::int64_t Dv = head.shape.Dv;
-  sums.resize(count, Dv);
-  sums.noalias() = weights * head.value.values.topRows(keys);
+  sums.topRows(count).noalias() = weights.topLeftCorner(count, keys) * head.value.values.topRows(keys);
+  MatrixF part(count, head.shape.Dv);
   for (std::size_t m = 0; m < head.models.size(); ++m) {
-    MatrixD total = MatrixD::Zero(count, Dv);
-    MatrixF part(count, Dv);
+    auto total = errors[m].topRows(count);
+    total.setZero();
     for (std::int64_t begin = 0; begin < keys; begin += kTile) {
       const std::int64_t width = std::min(kTile, keys - begin);
-      part.noalias() = coefficients[m].middleCols(begin, width) * head.value.magnitudes.middleRows(begin, width);
+      part.noalias() = coefficients[m].block(0, begin, count, width) * head.value.magnitudes.middleRows(begin, width);
       total += part.cast<double>();
     }
     const double rounded = 1 + static_cast<double>(std::min(kTile, keys) + 16) * 0x1p-23;
@@ -240,7 +248,6 @@ void AttentionBlock::multiply_values() {
       const double dropped = static_cast<double>(rows[r].keys) * 2 * kDropped * factor;
       total.row(r) = (total.row(r).array() * (factor * rounded) + dropped).matrix();
     }
-    errors.push_back(std::move(total));
   }
 }
 

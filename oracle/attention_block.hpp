@@ -26,28 +26,31 @@ struct BlockRow {
   std::vector<std::uint8_t> scores_open;     // per model: a score may leave fp32's range
 };
 
+/// Holds the storage of one block after the other.
 struct AttentionBlock {
   const AttentionHead& head;
-  std::int64_t first, count;          // rows of the head's group
+  std::int64_t first = 0, count = 0;  // rows of the head's group
   std::int64_t keys = 0;              // the most that a row of the block sees
   std::vector<BlockRow> rows;         // [count]
-  MatrixD weights;                    // (count, keys): p; before that the scores
-  std::vector<MatrixF> coefficients;  // per model (count, keys): coefficient · value factor / coefficient_factor
-  MatrixD sums;                       // (count, Dv): sum of p v
-  std::vector<MatrixD> errors;        // per model (count, Dv): bound on the error of that sum in P·V
+  // Of `height` rows and of all the head's keys, of which the first `count` and `keys` count.
+  MatrixD weights;                    // (height, head.keys): p; before that the scores
+  std::vector<MatrixF> coefficients;  // per model (height, head.keys): coefficient · value factor / coefficient_factor
+  MatrixD sums;                       // (height, Dv): sum of p v
+  std::vector<MatrixD> errors;        // per model (height, Dv): bound on the error of that sum in P·V
 
-  AttentionBlock(const AttentionHead& head, std::int64_t first, std::int64_t count);
+  AttentionBlock(const AttentionHead& head, std::int64_t height);
+  void compute(std::int64_t first, std::int64_t count);
 
-  /// The arrays of one row that its errors follow from; for the parts of a bound. Recomputed from the block's products.
+  /// The arrays of one row that its errors follow from.
   struct Scratch {
     std::vector<double> score, distance, bias, growth, coefficient;
     std::vector<std::int64_t> excluded;
   };
   RowScores row_scores(std::int64_t r, const Scratch& scratch, std::size_t model) const;
-  Scratch scratch;  // of the last row
+  Scratch scratch;  // of the last row, growth and coefficients of the last model
 
  private:
-  std::vector<MatrixF> products_;  // per profile (count, keys)
+  std::vector<MatrixF> products_;  // per profile (height, head.keys)
   std::vector<double> query_factors_;
 
   void multiply_scores(const Operand& query);

@@ -23,32 +23,76 @@ double value_of(std::uint8_t classes, double finite_value) {
   return kNaN;
 }
 
-}  // namespace
-
-double saturated(const ErrorModel& model, double magnitude, double bound) {
-  const double past = magnitude * (1 + 0x1p-50) - model.largest_output;
-  return past > bound ? past : bound;
+// The rare part: values that are not finite, and steps past fp32's range.
+void settle_classes(const AttentionBlock& block, std::int64_t r, bool propagates, std::int64_t begin,
+                    std::span<const double> magnitude, Evaluation::Output& o) {
+  const AttentionHead& head = block.head;
+  const BlockRow& source = block.rows[r];
+  const bool any_open = std::ranges::any_of(source.scores_open, [](std::uint8_t open) { return open != 0; });
+  const bool any_special = !head.special_values.empty() && head.special_values.front() < source.keys;
+  if (!any_open && !any_special && !head.sums_may_overflow) return;
+  const SpecialColumns specials(block, r, propagates);
+  for (std::int64_t d = 0; d < head.shape.Dv; ++d) {
+    const std::int64_t element = begin + d;
+    std::uint8_t all_classes = specials.classes(0, d);
+    for (std::size_t a = 0; a < o.bounds.size(); ++a) {
+      Bounds& bounds = o.bounds[a];
+      const std::uint8_t closed = specials.classes(a + 1, d);
+      std::uint8_t classes = closed;
+      if (source.scores_open[a + 1]) {
+        // A score past fp32's range: +inf or NaN poison the row, -inf loses a weight.
+        classes |= finite | not_a_number;
+      } else if (head.sums_may_overflow) {
+        classes = classes_of_sum(classes, overflow_classes(block, r, a + 1, d, magnitude[d] + bounds.bound[element]));
+      }
+      bounds.classes[element] = classes;
+      bounds.open[element] = classes != closed || !(bounds.bound[element] < kInf);
+      all_classes |= closed;
+    }
+    o.expected.classes[element] = all_classes;
+    o.expected.value[element] = value_of(all_classes, o.expected.value[element]);
+  }
 }
+
+}  // namespace
 
 double inflation_of(const RowErrors& reference) {
   const double unknown = reference.largest_growth + 2 * reference.sum + reference.pivot;
   return unknown <= kWellKnown ? (1 + 8 * unknown) * (1 + 0x1p-18) : kInf;
 }
 
-OutputError output_error(const ErrorModel& model, const RowErrors& errors, double row_sum, double inflation,
-                         std::int64_t keys, double sum_error, double magnitude) {
+OutputErrors::OutputErrors(const ErrorModel& model, const RowErrors& errors, double row_sum, double inflation,
+                           std::int64_t keys)
+    : final_relative(model.output_relative), final_absolute(model.output_absolute), largest(model.largest_output) {
+  if (model.output) narrows.emplace(*model.output);
   const double E = errors.sum;
   const double left = 1 - model.shrink * E * (1 + 0x1p-40);
-  if (!(left > 0) || !(inflation < kInf)) return {kInf, kInf};
-  // Absolute errors of P·V: relative to the kernel's maximum, or, for normalised weights, to 1.
+  if (!(left > 0) || !(inflation < kInf)) {
+    constant = kInf;
+    return;
+  }
+  // |N'/l' - N/l| <= (dN / l + |o| E) / (1 - E), dN = sum_error + absolute. Absolute errors of P·V are relative to the
+  // kernel's maximum, or, for normalised weights, to 1.
   const double unit = model.normalised_weights ? row_sum * (1 + E) : errors.enlarged;
   const double absolute = (static_cast<double>(keys) * model.accumulated_absolute + model.accumulated_fixed) * unit +
                           model.value_absolute * row_sum * (1 + E);
-  // |N'/l' - N/l| <= (dN / l + |o| E) / (1 - E).
-  const double quotient = ((sum_error + absolute) / row_sum + magnitude * E) / left * inflation;
-  double total = quotient + model.output_relative * (magnitude + quotient) + model.output_absolute;
-  if (model.output) total += half_ulp(*model.output, magnitude + total);
-  return {total * (1 + 0x1p-40), quotient};
+  per_sum_error = inflation / left / row_sum;
+  per_magnitude = E * inflation / left;
+  constant = absolute * per_sum_error;
+}
+
+void OutputErrors::bounds(std::span<const double> sum_error, std::span<const double> magnitude,
+                          std::span<double> bound) const {
+  const std::size_t n = bound.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const double before = sum_error[i] * per_sum_error + magnitude[i] * per_magnitude + constant;
+    bound[i] = (before + final_relative * (magnitude[i] + before) + final_absolute) * (1 + 0x1p-40);
+  }
+  if (narrows) {
+    const HalfUlp half_ulp_of = *narrows;
+    for (std::size_t i = 0; i < n; ++i) bound[i] = (bound[i] + half_ulp_of(magnitude[i] + bound[i])) * (1 + 0x1p-40);
+  }
+  for (std::size_t i = 0; i < n; ++i) bound[i] = saturated(largest, magnitude[i], bound[i]);
 }
 
 double log_error(const ErrorModel& model, const RowErrors& errors, double inflation, const Ball& log_sum) {
@@ -71,60 +115,48 @@ void write_row(const AttentionBlock& block, std::int64_t r, bool propagates, std
                Evaluation::Output& lse) {
   const AttentionHead& head = block.head;
   const BlockRow& source = block.rows[r];
-  const std::int64_t Dv = head.shape.Dv;
+  const auto Dv = static_cast<std::size_t>(head.shape.Dv);
+  const std::int64_t begin = row * head.shape.Dv;
   if (source.state != BlockRow::State::counted) {
     const bool masked = source.state == BlockRow::State::masked;
-    for (std::int64_t d = 0; d < Dv; ++d) {
-      fill_element(o, row * Dv + d, masked ? 0.0 : kNaN, masked ? exact_plus_zero : not_a_number);
+    for (std::size_t d = 0; d < Dv; ++d) {
+      fill_element(o, begin + static_cast<std::int64_t>(d), masked ? 0.0 : kNaN,
+                   masked ? exact_plus_zero : not_a_number);
     }
     fill_element(lse, row, masked ? -kInf : kNaN, masked ? minus_infinity : not_a_number);
     return;
   }
-  const double l = source.sum;
   const double inflation = inflation_of(source.errors[0]);
-  const std::size_t bounds = o.bounds.size();
-  const SpecialColumns specials(block, r, propagates);
-  for (std::int64_t d = 0; d < Dv; ++d) {
-    const std::int64_t element = row * Dv + d;
-    const double value = block.sums(r, d) / l;
-    const double radius = output_error(head.models[0], source.errors[0], l, inflation, source.keys,
-                                       block.errors[0](r, d), std::fabs(value))
-                              .total;
-    o.expected.radius[element] = radius;
-    std::uint8_t all_classes = specials.classes(0, d);
-    for (std::size_t a = 0; a < bounds; ++a) {
-      const ErrorModel& model = head.models[a + 1];
-      const double magnitude = std::fabs(value) + radius;
-      double bound = kInf;
-      std::uint8_t classes = specials.classes(a + 1, d);
-      all_classes |= classes;
-      std::uint8_t open = 0;
-      if (source.scores_open[a + 1]) {
-        // A score past fp32's range: +inf or NaN poison the row, -inf loses a weight.
-        classes |= finite | not_a_number;
-      } else {
-        bound = saturated(
-            model, magnitude,
-            output_error(model, source.errors[a + 1], l, inflation, source.keys, block.errors[a + 1](r, d), magnitude)
-                .total);
-        if (head.sums_may_overflow) {
-          classes = classes_of_sum(classes, overflow_classes(block, r, a + 1, d, magnitude + bound));
-        }
-      }
-      open = classes != specials.classes(a + 1, d) || !(bound < kInf);
-      o.bounds[a].bound[element] = bound;
-      o.bounds[a].classes[element] = classes;
-      o.bounds[a].open[element] = open;
-    }
-    o.expected.classes[element] = all_classes;
-    o.expected.value[element] = value_of(all_classes, value);
+  const std::span value(o.expected.value.data() + begin, Dv);
+  const std::span radius(o.expected.radius.data() + begin, Dv);
+  std::vector<double> magnitude(Dv);
+  for (std::size_t d = 0; d < Dv; ++d) {
+    value[d] = block.sums(r, static_cast<std::int64_t>(d)) / source.sum;
+    magnitude[d] = std::fabs(value[d]);
   }
+  const auto sum_errors = [&](std::size_t model) { return std::span(block.errors[model].row(r).data(), Dv); };
+  OutputErrors(head.models[0], source.errors[0], source.sum, inflation, source.keys)
+      .bounds(sum_errors(0), magnitude, radius);
+  for (std::size_t d = 0; d < Dv; ++d) magnitude[d] = (magnitude[d] + radius[d]) * (1 + 0x1p-50);
+  std::fill_n(o.expected.classes.data() + begin, Dv, static_cast<std::uint8_t>(finite));
+  for (std::size_t a = 0; a < o.bounds.size(); ++a) {
+    const std::span bound(o.bounds[a].bound.data() + begin, Dv);
+    if (source.scores_open[a + 1]) {
+      std::ranges::fill(bound, kInf);
+    } else {
+      OutputErrors(head.models[a + 1], source.errors[a + 1], source.sum, inflation, source.keys)
+          .bounds(sum_errors(a + 1), magnitude, bound);
+    }
+    std::fill_n(o.bounds[a].classes.data() + begin, Dv, static_cast<std::uint8_t>(finite));
+    for (std::size_t d = 0; d < Dv; ++d) o.bounds[a].open[begin + static_cast<std::int64_t>(d)] = !(bound[d] < kInf);
+  }
+  settle_classes(block, r, propagates, begin, magnitude, o);
 
-  const Ball log_sum = log(Ball{l, 0});
+  const Ball log_sum = log(Ball{source.sum, 0});
   lse.expected.value[row] = source.maximum + log_sum.value;
   lse.expected.radius[row] = lse_error(head.models[0], source.errors[0], inflation, source.maximum, log_sum);
   lse.expected.classes[row] = finite;
-  for (std::size_t a = 0; a < bounds; ++a) {
+  for (std::size_t a = 0; a < o.bounds.size(); ++a) {
     const bool open = source.scores_open[a + 1] != 0;
     const double bound =
         open ? kInf : lse_error(head.models[a + 1], source.errors[a + 1], inflation, source.maximum, log_sum);

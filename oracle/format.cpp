@@ -107,13 +107,7 @@ double largest_finite(Format format) {
   return (2 - last_places * power_of_two(1 - f.precision)) * power_of_two(f.emax);
 }
 
-double half_ulp(Format format, double value) {
-  const FormatTraits& f = traits(format);
-  const double magnitude = std::fabs(value);
-  if (magnitude < smallest_normal(format)) return power_of_two(f.emin - f.precision);
-  if (!(magnitude <= largest_finite(format))) return power_of_two(f.emax - f.precision);
-  return power_of_two(exponent_of(magnitude) - f.precision);
-}
+double half_ulp(Format format, double value) { return HalfUlp(format)(std::fabs(value)); }
 
 bool contains(Format outer, Format inner) {
   const FormatTraits& o = traits(outer);

@@ -1,6 +1,7 @@
 // The number formats, decoded from their definition. Shares nothing with kernels/.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace nbx::oracle {
@@ -39,6 +40,20 @@ double smallest_normal(Format format);
 double largest_finite(Format format);
 /// Half the distance between neighbours at |value|: the most that rounding to nearest moves it there.
 double half_ulp(Format format, double value);
+
+/// half_ulp of one format, in a form that compilers vectorise.
+struct HalfUlp {
+  double least, most, roundoff;  // smallest normal, largest finite, 2^-p
+  explicit HalfUlp(Format format)
+      : least(smallest_normal(format)), most(largest_finite(format)), roundoff(unit_roundoff(format)) {}
+  /// `magnitude` >= 0; of the largest finite number for anything above, +inf included.
+  double operator()(double magnitude) const {
+    const double above = magnitude > least ? magnitude : least;
+    const double within = above < most ? above : most;
+    // The exponent bits alone are the power of two at or below.
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(within) & 0x7FF0000000000000) * roundoff;
+  }
+};
 
 /// Every finite value of `inner` is one of `outer`: narrowing from inner to outer then moves nothing.
 bool contains(Format outer, Format inner);

@@ -105,13 +105,18 @@ double log_softmax_error(const ErrorModel& model, const RowErrors& errors, doubl
   return (total + narrowed) * (1 + 0x1p-18);
 }
 
-// One element's error under a model whose errors of the row are given.
-double element_error(const SoftmaxInput& input, const ErrorModel& model, const SoftmaxRow& row, const RowErrors& errors,
-                     double inflation, const Ball& log_sum, std::int64_t j, double value) {
-  if (input.log) {
-    return log_softmax_error(model, errors, inflation, row.distance[j], row.score[j], row.maximum, log_sum, value);
+// Errors of the row's elements, `magnitude` each at most, under a model whose errors of the row are given.
+void element_errors(const SoftmaxInput& input, const ErrorModel& model, const SoftmaxRow& row, const RowErrors& errors,
+                    double inflation, const Ball& log_sum, std::span<const double> magnitude, std::span<double> bound) {
+  if (!input.log) {
+    OutputErrors(model, errors, row.sum, inflation, 0).bounds(row.coefficient, magnitude, bound);
+    return;
   }
-  return output_error(model, errors, row.sum, inflation, 0, row.coefficient[j], std::fabs(value)).total;
+  for (std::size_t j = 0; j < bound.size(); ++j) {
+    bound[j] = saturated(
+        model.largest_output, magnitude[j],
+        log_softmax_error(model, errors, inflation, row.distance[j], row.score[j], row.maximum, log_sum, magnitude[j]));
+  }
 }
 
 void write_row(const SoftmaxInput& input, const SoftmaxShape& shape, std::int64_t r, std::span<const ErrorModel> models,
@@ -123,29 +128,30 @@ void write_row(const SoftmaxInput& input, const SoftmaxShape& shape, std::int64_
     return;
   }
   const Ball log_sum = log(Ball{row.sum, 0});
-  double inflation = kInf;
-  for (std::size_t m = 0; m < models.size(); ++m) {
-    const ErrorModel& model = models[m];
-    const RowErrors errors = row.errors(model);
-    if (m == 0) inflation = inflation_of(errors);
+  std::vector<double> magnitude(shape.n), error(shape.n);
+  const RowErrors reference = row.errors(models[0]);
+  const double inflation = inflation_of(reference);
+  for (std::int64_t j = 0; j < shape.n; ++j) {
+    const double value = input.log ? -row.distance[j] - log_sum.value : row.weight[j] / row.sum;
+    fill_element(out, first + j * shape.step, value, finite);
+    magnitude[j] = std::fabs(value);
+  }
+  element_errors(input, models[0], row, reference, inflation, log_sum, magnitude, error);
+  for (std::int64_t j = 0; j < shape.n; ++j) {
+    out.expected.radius[first + j * shape.step] = error[j];
+    magnitude[j] = (magnitude[j] + error[j]) * (1 + 0x1p-50);
+  }
+  for (std::size_t a = 0; a < out.bounds.size(); ++a) {
+    const ErrorModel& model = models[a + 1];
+    Bounds& bounds = out.bounds[a];
+    element_errors(input, model, row, row.errors(model), inflation, log_sum, magnitude, error);
     for (std::int64_t j = 0; j < shape.n; ++j) {
       const std::int64_t element = first + j * shape.step;
-      if (m == 0) {
-        const double value = input.log ? -row.distance[j] - log_sum.value : row.weight[j] / row.sum;
-        fill_element(out, element, value, finite);
-        out.expected.radius[element] = element_error(input, model, row, errors, inflation, log_sum, j, value);
-        continue;
-      }
-      const double value = out.expected.value[element];
-      const double magnitude = std::fabs(value) + out.expected.radius[element];
-      Bounds& bounds = out.bounds[m - 1];
-      const double bound =
-          saturated(model, magnitude, element_error(input, model, row, errors, inflation, log_sum, j, magnitude));
-      bounds.bound[element] = bound;
+      bounds.bound[element] = error[j];
       // x - m past fp32's range: a weight of 0 all the same, but a log-softmax of -inf.
-      const bool overflows = input.log && !(row.distance[j] + magnitude + bound < model.largest_step);
+      const bool overflows = input.log && !(row.distance[j] + magnitude[j] + error[j] < model.largest_step);
       if (overflows) bounds.classes[element] = finite | minus_infinity;
-      bounds.open[element] = overflows || !(bound < kInf);
+      bounds.open[element] = overflows || !(error[j] < kInf);
     }
   }
   for (const std::int64_t j : row.excluded) {
