@@ -125,7 +125,7 @@ TEST(Fma, RoundsOnceBesideTies) {
     const float c = tile::float_of(0x3F800000U | (static_cast<std::uint32_t>(random()) & 0x7FFFFFU));
     // (1 + k)(1 − k)·2^-24 = 2^-24 − k²·2^-24: just under half an ulp of c; with c's sign, and against it.
     for (const float sign : {1.0F, -1.0F}) {
-      for (const float scale : {1.0F, 0x1p100F, 0x1p-100F}) {
+      for (const float scale : {1.0F, -1.0F, 0x1p100F, -0x1p-100F}) {
         expect_fma((1 + k) * 0x1p-24F * sign, (1 - k) * scale, c * scale);
         expect_fma((1 + k) * 0x1p-24F * sign, (1 + k) * scale, c * scale);
       }
