@@ -38,7 +38,7 @@ for folder in "${folders[@]}"; do
       *..*) reason="paths start at the root of the project" ;;
       oracle/* | kernels/* | contracts/* | controls/* | reports/* | tests/*)
         [[ $path =~ $may ]] || reason="$folder/ may not include it" ;;
-      *.* | [a-z]*) ;;
+      *.* | */* | [a-z]*) ;;
       *) reason="an include names its file" ;;
     esac
     if [ -n "$reason" ]; then
