@@ -26,8 +26,8 @@ double pick_tiny(oracle::Format format, Random& random) {
   return random.sign() * scale[random.below(4)] * (1 + static_cast<double>(random.below(3)));
 }
 
-/// Component d of a query.
-double query(const AttentionProblem& p, oracle::Format format, std::int64_t d, Random& random) {
+/// Component d of query i.
+double query(const AttentionProblem& p, oracle::Format format, std::int64_t i, std::int64_t d, Random& random) {
   const double x = random.normal();
   switch (p.kind) {
     case uniform:
@@ -52,6 +52,8 @@ double query(const AttentionProblem& p, oracle::Format format, std::int64_t d, R
       return 0;
     case last_dims:
       return 2 * d >= p.D ? 1.5 * x : 0x1p-6 * x;
+    case clusters:
+      return d == i % p.D ? 16 : 0;
     default:
       return x;
   }
@@ -91,6 +93,8 @@ double key(const AttentionProblem& p, oracle::Format format, std::int64_t j, std
       return random.sign() * oracle::largest_finite(format);
     case last_dims:
       return 2 * d >= p.D ? 1.5 * x : 0x1p-6 * x;
+    case clusters:
+      return d == j % p.D ? 16 : 0;
     default:
       return x;
   }
@@ -115,6 +119,8 @@ double value(const AttentionProblem& p, oracle::Format format, std::int64_t j, s
       return random.sign() * oracle::largest_finite(format) * (random.below(2) ? 1.0 : 0.75);
     case one_hot:
       return j % value_dim(p) == d ? 1 : 0;
+    case clusters:
+      return d == (j / p.D) % value_dim(p) ? 1024 : x;
     case markers: {
       // One marked key a tile, drawn, and the last key; each in a column of its own so that they do not drown each
       // other.
@@ -273,10 +279,10 @@ const char* mask_name(Masking mask) {
 }  // namespace
 
 const char* kind_name(AttentionKind kind) {
-  constexpr const char* names[] = {"normal",     "uniform", "wide",       "sink",     "cancelling",
-                                   "constant",   "powers",  "anti",       "equal",    "far",
-                                   "tiny",       "largest", "overflow",   "negative", "markers",
-                                   "zero_query", "one_hot", "ones_value", "rising",   "last_dims"};
+  constexpr const char* names[] = {"normal",   "uniform",   "wide",    "sink",       "cancelling", "constant",
+                                   "powers",   "anti",      "equal",   "far",        "tiny",       "largest",
+                                   "overflow", "negative",  "markers", "zero_query", "one_hot",    "ones_value",
+                                   "rising",   "last_dims", "clusters"};
   return names[static_cast<int>(kind)];
 }
 
@@ -308,9 +314,8 @@ AttentionData make_attention_data(const AttentionProblem& p, DLDataType format, 
   data.k_shape = {p.B, p.Hk, p.Tk, p.D};
   data.v_shape = {p.B, p.Hk, p.Tk, value_dim(p)};
   data.q = fill(p, format, data.q_shape, Random(seed, name + "/q"),
-                [](const AttentionProblem& a, oracle::Format f, std::int64_t, std::int64_t d, std::int64_t, Random& r) {
-                  return query(a, f, d, r);
-                });
+                [](const AttentionProblem& a, oracle::Format f, std::int64_t i, std::int64_t d, std::int64_t,
+                   Random& r) { return query(a, f, i, d, r); });
   data.k = fill(p, format, data.k_shape, Random(seed, name + "/k"), key);
   data.v = fill(p, format, data.v_shape, Random(seed, name + "/v"),
                 [](const AttentionProblem& a, oracle::Format f, std::int64_t j, std::int64_t d, std::int64_t,

@@ -38,6 +38,7 @@ enum class AttentionKind : std::uint8_t {
   ones_value,  // V = 1: O = 1
   rising,      // each tile holds a new maximum
   last_dims,   // the energy of q and k in their last dims
+  clusters,    // each query sees its own keys alone; among them each value row is marked, in a column of its own
 };
 
 enum class Plant : std::uint8_t {
@@ -169,8 +170,13 @@ inline constexpr AttentionProblem problems[] = {
     {.H = 2, .Tq = 16, .Tk = 200, .D = 128, .kind = last_dims, .tier = quick},
     {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .causal = bottom_right, .kind = wide},
     {.H = 2, .Tq = 16, .Tk = 16, .D = 64, .causal = top_left, .kind = far},
-    // special values; the first without a plant, as findings hold it against the planted ones
+    // without a plant: what findings hold the planted ones below against
+    {.H = 2, .Tq = 40, .Tk = 40, .D = 32, .causal = top_left, .equality = true},
+    {.H = 2, .Tq = 33, .Tk = 49, .D = 32, .causal = top_left, .equality = true},
+    {.H = 2, .Tq = 33, .Tk = 33, .D = 32, .causal = bottom_right, .equality = true},
     {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .tier = quick},
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .bias = BiasShape::k, .mask = Masking::padding},
+    // special values
     {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .plant = Plant::nan_query, .equality = true, .tier = quick},
     {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .plant = Plant::nan_key, .equality = true, .tier = quick},
     {.H = 2, .Tq = 40, .Tk = 40, .D = 32, .causal = top_left, .plant = Plant::nan_key, .equality = true},
@@ -224,18 +230,22 @@ inline constexpr AttentionProblem problems[] = {
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 64, .D = 32, .kind = markers, .tier = quick, .size_class = 64},
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 60, .D = 32, .kind = rising, .size_class = 64},
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 60, .D = 32, .kind = last_dims, .size_class = 64},
+    {.Tq = 32, .Tk = 64, .D = 32, .Dv = 64, .kind = clusters, .size_class = 64},
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 1024, .D = 32, .kind = negative, .size_class = 1024},
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 1024, .D = 32, .kind = markers, .size_class = 1024},
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 1000, .D = 32, .kind = rising, .size_class = 1024},
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 1000, .D = 32, .kind = last_dims, .size_class = 1024},
+    {.Tq = 32, .Tk = 1024, .D = 32, .Dv = 64, .kind = clusters, .size_class = 1024},
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 8192, .D = 32, .kind = negative, .size_class = 8192},
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 8192, .D = 32, .kind = markers, .size_class = 8192},
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 8190, .D = 32, .kind = rising, .size_class = 8192},
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 8190, .D = 32, .kind = last_dims, .size_class = 8192},
+    {.Tq = 32, .Tk = 8192, .D = 32, .Dv = 64, .kind = clusters, .size_class = 8192},
     {.H = 2, .Hk = 2, .Tq = 2, .Tk = 65536, .D = 32, .kind = negative, .size_class = 65536},
     {.H = 2, .Hk = 2, .Tq = 2, .Tk = 65536, .D = 32, .kind = markers, .size_class = 65536},
     {.H = 2, .Hk = 2, .Tq = 2, .Tk = 65530, .D = 32, .kind = rising, .size_class = 65536},
     {.H = 2, .Hk = 2, .Tq = 2, .Tk = 65530, .D = 32, .kind = last_dims, .size_class = 65536},
+    {.Tq = 32, .Tk = 65536, .D = 32, .Dv = 64, .kind = clusters, .size_class = 65536},
     // with --full
     {.B = 2, .H = 8, .Hk = 2, .Tq = 512, .Tk = 512, .D = 128, .equality = true, .tier = full},
     {.H = 2, .Tq = 1024, .Tk = 1024, .D = 64, .causal = bottom_right, .tier = full},

@@ -152,21 +152,21 @@ void Collector::judge_power(RunResult& result) const {
 }
 
 void Collector::judge_findings(RunResult& result) const {
-  for (const Finding& finding : findings()) {
-    std::map<std::string, FindingResult> by_kernel;
-    for (const CaseResult& one : cases_) {
-      if (one.clause != finding.clause || one.problem != finding.problem) continue;
-      if (finding_for(one.kernel, one.clause, one.problem) != &finding) continue;
-      FindingResult& shown = by_kernel[one.kernel];
-      shown.id = finding.id;
-      shown.kernel = one.kernel;
-      shown.clause = finding.clause;
-      shown.reason = finding.reason;
-      shown.judged = shown.judged || one.state == State::known || one.state == State::pass;
-      shown.showed = shown.showed || one.state == State::known;
-    }
-    for (auto& [kernel, shown] : by_kernel) result.findings.push_back(std::move(shown));
+  // Judged by the cases of its first clause; stale if they ran and none of them is red.
+  std::map<std::pair<const Finding*, std::string>, FindingResult> found;
+  for (const CaseResult& one : cases_) {
+    const Finding* finding = finding_for(one.kernel, one.clause, one.problem);
+    if (!finding) continue;
+    FindingResult& shown = found[{finding, one.kernel}];
+    shown.id = finding->id;
+    shown.kernel = one.kernel;
+    shown.clause = finding->clauses[0];
+    shown.reason = finding->reason;
+    if (one.clause == finding->clauses[0] && (one.state == State::known || one.state == State::pass))
+      shown.judged = true;
+    shown.showed = shown.showed || one.state == State::known;
   }
+  for (auto& [key, shown] : found) result.findings.push_back(std::move(shown));
 }
 
 void Collector::total_kernels(RunResult& result) const {

@@ -2,20 +2,23 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace nbx::contracts {
 
 struct Finding {
   std::string_view id;
-  std::string_view kernel;  // pattern
-  std::string_view clause;
-  std::string_view problem;  // whose input holds the plant
-  std::string_view without;  // the same problem without the plant: must be green
+  std::string_view kernel;      // pattern
+  std::string_view clauses[2];  // at which it shows; the second may be empty
+  std::string_view plant;       // of the problems whose input shows it: those that end in ",plant=..."
   std::string_view reason;
 };
 
 std::span<const Finding> findings();
 const Finding* finding_for(std::string_view kernel, std::string_view clause, std::string_view problem);
+
+/// The same problem without its plant, which must be green where a finding shows; empty where it has none.
+std::string without_plant(std::string_view problem);
 
 }  // namespace nbx::contracts

@@ -18,6 +18,7 @@ namespace {
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t tile = 64;
+constexpr double ln2 = 0.6931471805599453;
 
 const char* kind_name(SoftmaxKind kind) {
   switch (kind) {
@@ -61,7 +62,7 @@ const char* kind_name(SoftmaxKind kind) {
 
 /// Feature j of n in row r, drawn from `random`.
 double feature(SoftmaxKind kind, oracle::Format format, std::int64_t r, std::int64_t j, std::int64_t n,
-               std::int64_t special, Random& random) {
+               std::int64_t special, std::int64_t rows, Random& random) {
   switch (kind) {
     case normal:
       return random.normal();
@@ -74,7 +75,7 @@ double feature(SoftmaxKind kind, oracle::Format format, std::int64_t r, std::int
     case constant:
       return 0.75;
     case powers:
-      return -0.6931471805599453 * static_cast<double>(j % 20);
+      return -ln2 * static_cast<double>(j % 20);
     case negative:
       return -20 + 0.25 * random.normal();
     case far:
@@ -92,9 +93,14 @@ double feature(SoftmaxKind kind, oracle::Format format, std::int64_t r, std::int
       return 0.5 * static_cast<double>(j / tile) * std::min(1.0, 16.0 * tile / static_cast<double>(n)) +
              0.25 * random.normal();
     case marker: {
-      const double mark = 0.25 * random.normal();
-      const auto place = static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(j / tile)) % tile);
-      return j % tile == place || j == n - 1 ? mark : -inf;
+      // Weights: the sink 1, the last feature 1/16, and about 1 over one feature in each of the row's own tiles. A
+      // tile is marked in one row alone, so that it is a part of the sum that a narrow output still shows.
+      if (j == special) return 0;
+      if (j == n - 1) return -4 * ln2;
+      const std::int64_t t = j / tile, own = std::max<std::int64_t>(1, n / tile / rows);
+      const auto place = static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(t)) % tile);
+      const bool marked = j % tile == place && t % rows == r;
+      return marked ? -ln2 * std::ilogb(static_cast<double>(own)) : -inf;
     }
     case masked_row:
       return r % 3 == 1 ? -inf : random.normal();
@@ -129,7 +135,7 @@ class SoftmaxInstance final : public Instance {
       const std::int64_t special = random.below(n);
       for (std::int64_t j = 0; j < n; ++j)
         put_pattern(*bytes, format, element(r, j),
-                    oracle::encode(number, feature(problem.kind, number, r, j, n, special, random)));
+                    oracle::encode(number, feature(problem.kind, number, r, j, n, special, rows(), random)));
     }
     x_ = bytes;
     call_.family = log ? "log_softmax" : "softmax";

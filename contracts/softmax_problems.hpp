@@ -19,7 +19,7 @@ enum class SoftmaxKind : std::uint8_t {
   tiny,         // ±0 and subnormals
   largest,      // ± the largest finite numbers beside small ones
   rising,       // each tile of 64 holds a new maximum
-  marker,       // -inf but for one feature in each tile and the last
+  marker,       // -inf but for a sink, the last feature, and one feature in each of the tiles that the row owns
   masked_row,   // some rows are -inf alone
   some_masked,  // -inf here and there
   late,         // -inf but for the last features: the first tiles hold nothing
@@ -87,17 +87,17 @@ inline constexpr SoftmaxProblem softmax_problems[] = {
     {.shape = {6, 8200}, .kind = inf_feature},
     // power: what can be seen at each size
     {.shape = {3, 1024}, .kind = negative, .size_class = 1024},
-    {.shape = {3, 1024}, .kind = marker, .size_class = 1024},
+    {.shape = {16, 1024}, .kind = marker, .size_class = 1024},
     {.shape = {3, 1024}, .kind = rising, .size_class = 1024},
     {.shape = {3, 1000}, .kind = sink, .size_class = 1024},
     {.shape = {3, 128}, .kind = rising, .size_class = 64},
     {.shape = {3, 100}, .kind = sink, .size_class = 64},
     {.shape = {2, 8192}, .kind = negative, .size_class = 8192},
-    {.shape = {2, 8192}, .kind = marker, .size_class = 8192},
+    {.shape = {16, 8192}, .kind = marker, .size_class = 8192},
     {.shape = {2, 8192}, .kind = rising, .size_class = 8192},
     {.shape = {2, 8190}, .kind = sink, .size_class = 8192},
     {.shape = {2, 65536}, .kind = negative, .size_class = 65536},
-    {.shape = {2, 65536}, .kind = marker, .size_class = 65536},
+    {.shape = {16, 65536}, .kind = marker, .size_class = 65536},
     {.shape = {2, 65536}, .kind = rising, .size_class = 65536},
     {.shape = {2, 65530}, .kind = sink, .size_class = 65536},
     // with --full

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Everything that needs a GPU, in one call: builds, gates the CPU and CUDA packs with each one's bits held against the
+# other's, and records the device's bits. Takes the packages as they are and installs nothing.
+#
+#   tests/on_device.sh [FOLDER]    FOLDER gets the summary, the JSON report and the record (build/on-device by default)
+set -euo pipefail
+
+root=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/..
+out=${1:-$root/build/on-device}
+build=$root/build/device
+mkdir -p "$out"
+command -v nvcc >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DNBX_TESTS=OFF >"$out/configure.log"
+ninja -C "$build" command >"$out/build.log" 2>&1 || { tail -n 40 "$out/build.log"; exit 3; }
+
+code=0
+"$build/nbx-contract" run --summary --json "$out/report.json" >"$out/summary.txt" 2>&1 || code=$?
+cat "$out/summary.txt"
+"$build/nbx-contract" record --device cuda --output "$out/record.json" || code=1
+exit $code
