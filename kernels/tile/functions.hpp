@@ -5,7 +5,8 @@
 // subnormals kept. Where an fma is meant it is written.
 //
 // Every `…_ulp` is the most that |result − exact| is of max(ulp(exact), 2^-149), ulp(v) = 2^(⌊log2 |v|⌋ − 23), over
-// every float of the domain. tests/kernels/functions_test.cpp holds each against MPFR.
+// every float of the domain, and beside it the worst that a sweep over all 2^32 floats found, certified by MPFR:
+//   cmake -DNBX_FULL_TESTS=ON …; ninja test_sweep; ./test_sweep
 #pragma once
 
 #include <bit>
@@ -156,7 +157,8 @@ NBX_FUNCTION float clamped(float x, float low, float high) {
 
 }  // namespace detail
 
-inline constexpr double exp2_ulp = 0.64;
+/// Worst 0.621627, at -0x1.cf2d0ap-2.
+inline constexpr double exp2_ulp = 0.622;
 
 /// 2^x for every float. x ≥ 128 gives +Inf, a result under half of 2^-149 gives +0.
 NBX_FUNCTION float exp2(float x) {
@@ -184,6 +186,7 @@ NBX_FUNCTION float exp2(float x) {
   return select(is_nan(x), canonical_nan(), saturated);
 }
 
+/// Worst 0.639155, at -0x1.390e6cp+5.
 inline constexpr double exp_ulp = 0.64;
 
 /// e^x for every float.
@@ -262,7 +265,8 @@ NBX_FUNCTION float logarithm_or_special(float x, float finite) {
 
 }  // namespace detail
 
-inline constexpr double log_ulp = 0.64;
+/// Worst 0.613090, at 0x1.698bdcp-1.
+inline constexpr double log_ulp = 0.614;
 
 /// ln x. ±0 gives −Inf, a negative x NaN.
 NBX_FUNCTION float log(float x) {
@@ -276,7 +280,8 @@ NBX_FUNCTION float log(float x) {
   return detail::logarithm_or_special(x, sum + (fma(part.exponent, ln2_low, rest) + part.low));
 }
 
-inline constexpr double log2_ulp = 0.64;
+/// Worst 0.650997, at 0x1.69a1dp+0.
+inline constexpr double log2_ulp = 0.651;
 
 /// log2 x. ±0 gives −Inf, a negative x NaN; exact for powers of two.
 NBX_FUNCTION float log2(float x) {
