@@ -310,6 +310,19 @@ TEST(Dot, AbsentTermsAddNothing) {
   }
 }
 
+TEST(Dot, SettledSumsHaveOneZero) {
+  // −2^-200 rounds to −0; then an absent term before a value of either sign, added or left out.
+  const std::vector<float> a{0x1p-100F, tile::no_term()};
+  for (const float value : {1.0F, -1.0F}) {
+    const std::vector<float> b{-0x1p-100F, value};
+    const float added = product_by_block<tile::SimtF32, Terms::all>(NBX_FORWARD, {1, 1, 2}, a, b, 2)[0];
+    const float left_out = product_by_block<tile::SimtF32, Terms::present>(NBX_FORWARD, {1, 1, 2}, a, b, 2)[0];
+    EXPECT_EQ(tile::bits_of(left_out), 0x80000000U);
+    EXPECT_EQ(tile::bits_of(tile::settle(added)), 0U);
+    EXPECT_EQ(tile::bits_of(tile::settle(left_out)), 0U);
+  }
+}
+
 TEST(Load, TransposesAndDecodes) {
   std::vector<tile::bf16> from(20 * 70);
   for (std::size_t i = 0; i < from.size(); ++i) from[i].bits = static_cast<std::uint16_t>(0x3F00 + i);
@@ -346,8 +359,7 @@ TEST(Load, FindsWhatIsNotFinite) {
 }
 
 TEST(ArenaDeathTest, ABlockThatTakesTooMuchEnds) {
-  EXPECT_DEATH(tile::launch(OneBlock{[](CpuBlock& block) { block.tile<float>(1, 1000); }, std::size_t{64}}, 1,
-                            how(NBX_FORWARD, NBX_FORWARD)),
+  EXPECT_DEATH(run_block(NBX_FORWARD, [](CpuBlock& block) { block.tile<float>(1, (1 << 20)); }),
                "takes more than its tile_bytes");
 }
 
