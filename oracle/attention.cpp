@@ -31,13 +31,13 @@ Evaluation evaluate(const AttentionInput& input, std::span<const Arithmetic> ari
   Evaluation result;
   result.outputs.push_back(make_output("o", {shape.B, shape.H, shape.Tq, shape.Dv}, arithmetics.size()));
   result.outputs.push_back(make_output("lse", {shape.B, shape.H, shape.Tq}, arithmetics.size()));
+  const std::int64_t height = std::min(block_height(shape.Tk), std::max<std::int64_t>(1, shape.group * shape.Tq));
+  AttentionBlock block(shape, arithmetics.size() + 1, height);
   for (std::int64_t b = 0; b < shape.B; ++b) {
     for (std::int64_t h = 0; h < shape.Hk; ++h) {
       const AttentionHead head(shape, b, h, arithmetics);
-      const std::int64_t height = block_height(head.keys);
-      AttentionBlock block(head, std::min(height, head.rows()));
       for (std::int64_t first = 0; first < head.rows(); first += height) {
-        block.compute(first, std::min(height, head.rows() - first));
+        block.compute(head, first, std::min(height, head.rows() - first));
         for (std::int64_t r = 0; r < block.count; ++r) {
           write_row(block, r, propagates, head.first_row() + first + r, result.outputs[0], result.outputs[1]);
         }

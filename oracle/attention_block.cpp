@@ -29,25 +29,24 @@ double special_score(const AttentionHead& head, std::int64_t row, std::int64_t k
   return dot * head.shape.scale + bias;
 }
 
-AttentionBlock::AttentionBlock(const AttentionHead& of, std::int64_t height)
-    : head(of),
-      weights(height, of.keys),
-      coefficients(of.models.size(), MatrixF(height, of.keys)),
-      sums(height, of.shape.Dv),
-      errors(of.models.size(), MatrixD(height, of.shape.Dv)),
-      products_(of.profiles.size(), MatrixF(height, of.keys)) {}
+AttentionBlock::AttentionBlock(const AttentionShape& shape, std::size_t models, std::int64_t height)
+    : weights(height, shape.Tk), coefficients(models), sums(height, shape.Dv), errors(models) {
+  for (MatrixF& c : coefficients) c.resize(height, shape.Tk);
+  for (MatrixD& e : errors) e.resize(height, shape.Dv);
+}
 
-void AttentionBlock::compute(std::int64_t first_row, std::int64_t row_count) {
-  const AttentionShape& shape = head.shape;
+void AttentionBlock::compute(const AttentionHead& of, std::int64_t first_row, std::int64_t row_count) {
+  head = &of;
+  const AttentionShape& shape = head->shape;
   first = first_row;
   count = row_count;
   keys = 0;
   rows.assign(static_cast<std::size_t>(count), BlockRow());
   for (std::int64_t r = 0; r < count; ++r) {
-    rows[r].keys = shape.visible(head.b, (first + r) % shape.Tq);
+    rows[r].keys = shape.visible(head->b, (first + r) % shape.Tq);
     keys = std::max(keys, rows[r].keys);
   }
-  const Operand query = load(shape.input->q, head.first_row() + first, count, shape.D);
+  const Operand query = load(shape.input->q, head->first_row() + first, count, shape.D);
   query_factors_ = query.factors;
   multiply_scores(query);
   for (std::int64_t r = 0; r < count; ++r) {
@@ -64,18 +63,19 @@ void AttentionBlock::compute(std::int64_t first_row, std::int64_t row_count) {
 }
 
 void AttentionBlock::multiply_scores(const Operand& query) {
-  weights.topLeftCorner(count, keys).noalias() = query.values * head.key.values.topRows(keys).transpose();
-  for (std::size_t i = 0; i < head.profiles.size(); ++i) {
-    const std::vector<double>& profile = head.profiles[i];
+  weights.topLeftCorner(count, keys).noalias() = query.values * head->key.values.topRows(keys).transpose();
+  while (products_.size() < head->profiles.size()) products_.emplace_back(weights.rows(), weights.cols());
+  for (std::size_t i = 0; i < head->profiles.size(); ++i) {
+    const std::vector<double>& profile = head->profiles[i];
     const Eigen::Map<const Eigen::RowVectorXd> share(profile.data(), static_cast<Eigen::Index>(profile.size()));
     const MatrixF weighted = (query.magnitudes.array().rowwise() * share.cast<float>().array()).matrix();
-    products_[i].topLeftCorner(count, keys).noalias() = weighted * head.key.magnitudes.topRows(keys).transpose();
+    products_[i].topLeftCorner(count, keys).noalias() = weighted * head->key.magnitudes.topRows(keys).transpose();
   }
 }
 
 // scores of row r: from dot products to s, special ones included; state, maximum and excluded keys.
 void AttentionBlock::settle_scores(const Operand& query, std::int64_t r) {
-  const AttentionShape& shape = head.shape;
+  const AttentionShape& shape = head->shape;
   BlockRow& row = rows[r];
   const std::int64_t n = row.keys;
   if (n == 0) return;
@@ -85,7 +85,7 @@ void AttentionBlock::settle_scores(const Operand& query, std::int64_t r) {
   bool bias_finite = true;
   if (shape.input->bias) {
     scratch.bias.resize(n);
-    shape.read_bias(head.b, head.head_of(first + r), (first + r) % shape.Tq, scratch.bias);
+    shape.read_bias(head->b, head->head_of(first + r), (first + r) % shape.Tq, scratch.bias);
     const double* bias = scratch.bias.data();
     double difference = 0;  // NaN where one is not finite
     for (std::int64_t j = 0; j < n; ++j) {
@@ -95,14 +95,14 @@ void AttentionBlock::settle_scores(const Operand& query, std::int64_t r) {
     bias_finite = difference == 0;
   }
   const bool query_special = std::ranges::binary_search(query.special_rows, r);
-  const std::vector<std::int64_t>& special_keys = head.key.special_rows;
+  const std::vector<std::int64_t>& special_keys = head->key.special_rows;
   if (!bias_finite || query_special || !special_keys.empty()) {
     const auto settle = [&](std::int64_t j) {
       const double bias = scratch.bias.empty() ? 0.0 : scratch.bias[j];
       if (bias == -kInf) {
         row.biased.push_back(j);
       } else {
-        s[j] = special_score(head, first + r, j, bias);
+        s[j] = special_score(*head, first + r, j, bias);
         if (s[j] == -kInf) row.absent.push_back(j);
         if (std::isnan(s[j]) || s[j] == kInf) row.state = BlockRow::State::poisoned;
       }
@@ -153,8 +153,8 @@ RowScores AttentionBlock::row_scores(std::int64_t r, const Scratch& of, std::siz
           .distance = of.distance,
           .weight = {weights.row(r).data(), n},
           .bias = of.bias,
-          .products = {products_[head.profile_of[model]].row(r).data(), n},
-          .key_factors = {head.key.factors.data(), n},
+          .products = {products_[head->profile_of[model]].row(r).data(), n},
+          .key_factors = {head->key.factors.data(), n},
           .excluded = of.excluded,
           .query_factor = query_factors_[r],
           .sum = rows[r].sum};
@@ -182,25 +182,25 @@ static double largest_score_step(const ErrorModel& model, const RowScores& row, 
 void AttentionBlock::settle_errors(std::int64_t r) {
   BlockRow& row = rows[r];
   const std::int64_t n = row.keys;
-  const std::size_t models = head.models.size();
-  const std::size_t specials = head.special_values.size();
+  const std::size_t models = head->models.size();
+  const std::size_t specials = head->special_values.size();
   row.errors.resize(models);
   row.coefficient_factor.assign(models, 0.0);
   row.scores_open.assign(models, 0);
   row.may_vanish.assign(models * specials, 1);
   scratch.growth.resize(n);
   scratch.coefficient.resize(n);
-  const double* value_factor = head.value.factors.data();
-  const bool check_scores = head.scores_may_overflow || !scratch.bias.empty();
+  const double* value_factor = head->value.factors.data();
+  const bool check_scores = head->scores_may_overflow || !scratch.bias.empty();
   for (std::size_t m = 0; m < models; ++m) {
-    const ErrorModel& model = head.models[m];
+    const ErrorModel& model = head->models[m];
     const RowScores of = row_scores(r, scratch, m);
     RowErrors& row_errors = row.errors[m];
     float* out = coefficients[m].row(r).data();
     row_errors = weight_errors(model, of, scratch.growth);
     if (check_scores && m > 0) {
       row.scores_open[m] =
-          !(largest_score_step(model, of, std::fabs(head.shape.scale), row.biased) < model.largest_step);
+          !(largest_score_step(model, of, std::fabs(head->shape.scale), row.biased) < model.largest_step);
     }
     if (!(row_errors.sum < 1) || row.scores_open[m]) {
       std::fill_n(out, keys, 0.0f);
@@ -208,15 +208,13 @@ void AttentionBlock::settle_errors(std::int64_t r) {
     }
     value_coefficients(model, of, row_errors, scratch.growth, scratch.coefficient);
     double* c = scratch.coefficient.data();
-    for (std::size_t i = 0; i < specials && head.special_values[i] < n; ++i) {
-      const std::int64_t j = head.special_values[i];
+    for (std::size_t i = 0; i < specials && head->special_values[i] < n; ++i) {
+      const std::int64_t j = head->special_values[i];
       row.may_vanish[m * specials + i] = !(c[j] < of.weight[j] * (1 - 0x1p-10));
     }
-    double largest = 0;
-    for (std::int64_t j = 0; j < n; ++j) {
-      c[j] *= value_factor[j];
-      largest = c[j] > largest ? c[j] : largest;
-    }
+    Eigen::Map<Eigen::ArrayXd> scaled_up(c, n);
+    scaled_up *= Eigen::Map<const Eigen::ArrayXd>(value_factor, n);
+    const double largest = scaled_up.maxCoeff();
     int exponent = 0;
     std::frexp(largest, &exponent);
     row.coefficient_factor[m] = std::ldexp(1.0, exponent);
@@ -230,14 +228,14 @@ void AttentionBlock::settle_errors(std::int64_t r) {
 }
 
 void AttentionBlock::multiply_values() {
-  sums.topRows(count).noalias() = weights.topLeftCorner(count, keys) * head.value.values.topRows(keys);
-  MatrixF part(count, head.shape.Dv);
-  for (std::size_t m = 0; m < head.models.size(); ++m) {
+  sums.topRows(count).noalias() = weights.topLeftCorner(count, keys) * head->value.values.topRows(keys);
+  MatrixF part(count, head->shape.Dv);
+  for (std::size_t m = 0; m < head->models.size(); ++m) {
     auto total = errors[m].topRows(count);
     total.setZero();
     for (std::int64_t begin = 0; begin < keys; begin += kTile) {
       const std::int64_t width = std::min(kTile, keys - begin);
-      part.noalias() = coefficients[m].block(0, begin, count, width) * head.value.magnitudes.middleRows(begin, width);
+      part.noalias() = coefficients[m].block(0, begin, count, width) * head->value.magnitudes.middleRows(begin, width);
       total += part.cast<double>();
     }
     const double rounded = 1 + static_cast<double>(std::min(kTile, keys) + 16) * 0x1p-23;

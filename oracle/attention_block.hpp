@@ -28,18 +28,19 @@ struct BlockRow {
 
 /// Holds the storage of one block after the other.
 struct AttentionBlock {
-  const AttentionHead& head;
+  const AttentionHead* head = nullptr;
   std::int64_t first = 0, count = 0;  // rows of the head's group
   std::int64_t keys = 0;              // the most that a row of the block sees
   std::vector<BlockRow> rows;         // [count]
-  // Of `height` rows and of all the head's keys, of which the first `count` and `keys` count.
-  MatrixD weights;                    // (height, head.keys): p; before that the scores
-  std::vector<MatrixF> coefficients;  // per model (height, head.keys): coefficient · value factor / coefficient_factor
+  // Of `height` rows and Tk keys, of which the first `count` and `keys` count.
+  MatrixD weights;                    // (height, Tk): p; before that the scores
+  std::vector<MatrixF> coefficients;  // per model (height, Tk): coefficient · value factor / coefficient_factor
   MatrixD sums;                       // (height, Dv): sum of p v
   std::vector<MatrixD> errors;        // per model (height, Dv): bound on the error of that sum in P·V
 
-  AttentionBlock(const AttentionHead& head, std::int64_t height);
-  void compute(std::int64_t first, std::int64_t count);
+  /// For up to `height` rows of heads of `shape`, under `models` models.
+  AttentionBlock(const AttentionShape& shape, std::size_t models, std::int64_t height);
+  void compute(const AttentionHead& head, std::int64_t first, std::int64_t count);
 
   /// The arrays of one row that its errors follow from.
   struct Scratch {
@@ -50,7 +51,7 @@ struct AttentionBlock {
   Scratch scratch;  // of the last row, growth and coefficients of the last model
 
  private:
-  std::vector<MatrixF> products_;  // per profile (height, head.keys)
+  std::vector<MatrixF> products_;  // per profile (height, Tk)
   std::vector<double> query_factors_;
 
   void multiply_scores(const Operand& query);

@@ -26,7 +26,7 @@ double value_of(std::uint8_t classes, double finite_value) {
 // The rare part: values that are not finite, and steps past fp32's range.
 void settle_classes(const AttentionBlock& block, std::int64_t r, bool propagates, std::int64_t begin,
                     std::span<const double> magnitude, Evaluation::Output& o) {
-  const AttentionHead& head = block.head;
+  const AttentionHead& head = *block.head;
   const BlockRow& source = block.rows[r];
   const bool any_open = std::ranges::any_of(source.scores_open, [](std::uint8_t open) { return open != 0; });
   const bool any_special = !head.special_values.empty() && head.special_values.front() < source.keys;
@@ -113,7 +113,7 @@ double lse_error(const ErrorModel& model, const RowErrors& errors, double inflat
 
 void write_row(const AttentionBlock& block, std::int64_t r, bool propagates, std::int64_t row, Evaluation::Output& o,
                Evaluation::Output& lse) {
-  const AttentionHead& head = block.head;
+  const AttentionHead& head = *block.head;
   const BlockRow& source = block.rows[r];
   const auto Dv = static_cast<std::size_t>(head.shape.Dv);
   const std::int64_t begin = row * head.shape.Dv;

@@ -22,8 +22,8 @@ BoundParts bound_parts(const AttentionInput& input, const Arithmetic& arithmetic
   const std::int64_t row = output == 0 ? element / shape.Dv : element;
   const std::int64_t h = row / shape.Tq % shape.H, b = row / (shape.Tq * shape.H);
   const AttentionHead head(shape, b, h / shape.group, {&arithmetic, 1});
-  AttentionBlock block(head, 1);
-  block.compute(row - head.first_row(), 1);
+  AttentionBlock block(shape, 2, 1);
+  block.compute(head, row - head.first_row(), 1);
   Evaluation::Output o = make_output("o", {1, shape.Dv}, 1);
   Evaluation::Output lse = make_output("lse", {1}, 1);
   const bool propagates = arithmetic.masked_value == Arithmetic::MaskedValue::propagates;

@@ -52,13 +52,13 @@ void score_errors(const ErrorModel& model, const RowScores& row, Array error) {
   const double* factor = row.key_factors.data();
   const float* product = row.products.data();
   double* out = error.data();
+  const double per_score = model.score_value;
   for (Eigen::Index j = 0; j < n; ++j) {
-    out[j] = (per_product * static_cast<double>(product[j]) + per_key) * factor[j] +
-             model.score_value * std::fabs(score[j]) + constant;
+    out[j] = (per_product * static_cast<double>(product[j]) + per_key) * factor[j] + per_score * std::fabs(score[j]) +
+             constant;
   }
   if (!row.bias.empty()) {
-    const double* bias = row.bias.data();
-    for (Eigen::Index j = 0; j < n; ++j) out[j] += model.score_bias * std::fabs(bias[j]);
+    error += Eigen::Map<const Eigen::ArrayXd>(row.bias.data(), n).abs() * model.score_bias;
   }
   for (const std::int64_t key : row.excluded) out[key] = 0;
 }
@@ -81,6 +81,25 @@ void grow(Array error) {
     // The absolute 2^-48 covers the cancellation of small errors beside the large one.
     for (Eigen::Index j = 0; j < n; ++j) e[j] = certified_exp(e[j]) * (1 + 0x1p-48) - 1 + 0x1p-48;
   }
+}
+
+// Score errors to errors of the exponent, in place: slope · error + per_distance · x + constant; 0 for a weight that
+// was cut to 0. Returns the largest error - x among those.
+double exponent_errors(double slope, double per_distance, double constant,
+                       const Eigen::Map<const Eigen::ArrayXd>& distance, Array error) {
+  const Eigen::Index n = error.size();
+  if (distance.maxCoeff() <= exp_domain) {
+    error = error * slope + distance * per_distance + constant;
+    return -kUnknown;
+  }
+  double overhang = -kUnknown;
+  for (Eigen::Index j = 0; j < n; ++j) {
+    const double full = error[j] * slope + per_distance * distance[j] + constant;
+    const bool vanished = distance[j] > exp_domain;
+    if (vanished) overhang = std::fmax(overhang, full - distance[j]);
+    error[j] = vanished ? 0.0 : full;
+  }
+  return overhang;
 }
 
 RowErrors errors_by_unit(const ErrorModel& model, const RowScores& row, bool pivoted, std::span<double> growth) {
@@ -107,17 +126,8 @@ RowErrors errors_by_unit(const ErrorModel& model, const RowScores& row, bool piv
   // error + distance's share of (x + error + shift), and the unit's own error.
   const double slope = 1 + model.distance;
   const double constant = model.distance * result.shift + model.distance_absolute + result.pivot * slope;
-  const double* x = distance.data();
-  double* e = error.data();
-  double overhang = -kUnknown;  // of weights cut to 0
-  for (Eigen::Index j = 0; j < n; ++j) {
-    const double full = e[j] * slope + model.distance * x[j] + constant;
-    const bool vanished = x[j] > exp_domain;
-    const double over = vanished ? full - x[j] : -kUnknown;
-    overhang = over > overhang ? over : overhang;
-    e[j] = vanished ? 0.0 : full;
-  }
-  if (pivoted) e[top] = model.distance * (result.pivot + result.shift) + model.distance_absolute;
+  const double overhang = exponent_errors(slope, model.distance, constant, distance, error);
+  if (pivoted) error[top] = model.distance * (result.pivot + result.shift) + model.distance_absolute;
   if (!(overhang <= -kVanishedDistance) || !(error.maxCoeff() <= exp_domain)) return result;
   grow(error);
   result.largest_growth = error.maxCoeff();

@@ -18,8 +18,8 @@ std::uint8_t classes_of_sum(std::uint8_t a, std::uint8_t b) {
 }
 
 SpecialColumns::SpecialColumns(const AttentionBlock& block, std::int64_t r, bool propagates)
-    : columns_(static_cast<std::size_t>(block.head.shape.Dv)) {
-  const AttentionHead& head = block.head;
+    : columns_(static_cast<std::size_t>(block.head->shape.Dv)) {
+  const AttentionHead& head = *block.head;
   const BlockRow& row = block.rows[r];
   if (head.special_values.empty() || head.special_values.front() >= row.keys) return;
   const std::size_t models = head.models.size();
@@ -52,7 +52,7 @@ SpecialColumns::SpecialColumns(const AttentionBlock& block, std::int64_t r, bool
 
 std::uint8_t overflow_classes(const AttentionBlock& block, std::int64_t r, std::size_t model, std::int64_t d,
                               double largest_result) {
-  const AttentionHead& head = block.head;
+  const AttentionHead& head = *block.head;
   const BlockRow& row = block.rows[r];
   const ErrorModel& m = head.models[model];
   const MatrixF& coefficients = block.coefficients[model];
