@@ -109,6 +109,10 @@ Attention draw_problem(std::mt19937_64& random, const AttentionSpec& spec) {
 std::vector<Judgement> judged(const Attention& problem, const Arithmetic& says, const Emulation& does) {
   const AttentionInput input = problem.input();
   const Evaluation evaluation = evaluate(input, {&says, 1});
+  for (const Evaluation::Output& output : evaluation.outputs) {
+    for (const double bound : output.bounds[0].bound) EXPECT_GE(bound, 0) << "NaN is no bound";
+    for (const double radius : output.expected.radius) EXPECT_GE(radius, 0) << "NaN is no radius";
+  }
   const auto actual = emulate(input, does);
   std::vector<Judgement> judgements;
   for (std::size_t output = 0; output < actual.size(); ++output) {

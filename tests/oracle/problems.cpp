@@ -69,11 +69,16 @@ void fill_by_kind(Attention& problem, Kind kind, std::mt19937_64& random) {
         each(*tensor, [&] { return chance(random, 2) ? gauss() : chance(random, 2) ? 0.0 : -0.0; });
       }
       return;
-    case Kind::largest:
-      for (Tensor* tensor : {&problem.k, &problem.v}) {
-        each(*tensor, [&] { return chance(random, 6) ? std::copysign(largest_finite(format), gauss()) : gauss(); });
+    case Kind::largest: {
+      // Every second problem in q as well: scores as large as the format gives, and far past fp32 in f32.
+      const bool in_query = chance(random, 2);
+      for (Tensor* tensor : {&problem.q, &problem.k, &problem.v}) {
+        if (tensor == &problem.q && !in_query) continue;
+        const unsigned one_in = in_query ? 2 : 6;
+        tensor->fill([&] { return chance(random, one_in) ? std::copysign(largest_finite(format), gauss()) : gauss(); });
       }
       return;
+    }
     case Kind::equal:
       for (std::int64_t i = 0; i < problem.k.size(); ++i) problem.k.set(i, problem.k.at(i % problem.k.shape[3]));
       return;
