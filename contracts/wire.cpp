@@ -87,16 +87,11 @@ KernelInfo kernel_from(const Json& json) {
 Json json_of(const PackInfo& pack) {
   Json kernels = Json::array();
   for (const KernelInfo& kernel : pack.kernels) kernels.push_back(json_of(kernel));
-  return {{"name", pack.name},
-          {"device_name", pack.device_name},
-          {"imitates", pack.imitates},
-          {"toolchain", pack.toolchain},
-          {"flags", pack.flags},
-          {"compile_commands", pack.compile_commands},
-          {"driver", pack.driver},
-          {"device", raw(pack.device)},
-          {"can_guard", pack.can_guard},
-          {"kernels", std::move(kernels)}};
+  return {{"name", pack.name},           {"device_name", pack.device_name},
+          {"imitates", pack.imitates},   {"toolchain", pack.toolchain},
+          {"flags", pack.flags},         {"compile_commands", pack.compile_commands},
+          {"driver", pack.driver},       {"device", raw(pack.device)},
+          {"can_guard", pack.can_guard}, {"kernels", std::move(kernels)}};
 }
 
 PackInfo pack_from(const Json& json) {

@@ -76,8 +76,8 @@ nbx_status write_outside(const nbx_kernel* kernel, const nbx_problem* problem, c
                          std::size_t capacity) {
   const DLTensor& y = tensor(*problem, "y");
   char* const start = move(first_element(y), -moved);
-  start[elements(y) * element_bytes(y) + 4095] ^= 1;
-  start[-4096] ^= 1;
+  start[elements(y) * element_bytes(y) + 4095] = 1;
+  start[-4096] = 1;
   return run_here(kernel, problem, launch, message, capacity);
 }
 nbx_status fail(const nbx_kernel*, const nbx_problem*, const nbx_launch*, char*, std::size_t) {
