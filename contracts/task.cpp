@@ -236,8 +236,14 @@ void run_call_task(const TaskContext& context, const CallTask& task) {
   };
   for (const Refusal& refusal : entry.family->refusals(entry.kernel->format, context.options.seed))
     timed(refusal.clause, refusal.name, [&] { return judge_refusal(subject, refusal); });
+  const bool on_device = context.inventory.packs[entry.pack].info.device.device_type != kDLCPU;
   for (const Edge& edge : entry.family->edges(entry.kernel->format, context.options.seed))
-    timed(edge.clause, edge.name, [&] { return judge_edge(subject, edge); });
+    timed(edge.clause, edge.name, [&] {
+      // The host reserves such a span and touches little of it; a device has to give all of it.
+      if (on_device && edge.clause == "gate4.offsets" && context.options.tier != Tier::full)
+        return Verdict{.kind = Verdict::Kind::declined, .reason = "takes gigabytes of the device: asked with --full"};
+      return judge_edge(subject, edge);
+    });
 }
 
 bool explain_case(const TaskContext& context, const Inventory::Entry& entry, const std::string& clause_id,
@@ -248,7 +254,15 @@ bool explain_case(const TaskContext& context, const Inventory::Entry& entry, con
     collector.add_case(entry, clause_id, sentence, problem, std::move(verdict), 0);
     Plan none;
     RunResult result = collector.result(none, false);
-    if (result.cases.empty()) return false;
+    if (result.cases.empty()) {
+      explanation.result.kernel = entry.kernel->name;
+      explanation.result.clause = clause_id;
+      explanation.result.problem = problem;
+      explanation.result.state = State::stale;
+      explanation.result.reason =
+          result.harness_errors.empty() ? "the clause asks nothing of this problem" : result.harness_errors.front();
+      return true;
+    }
     explanation.result = std::move(result.cases.front());
     if (!explanation.result.red) explanation.lines = std::move(detail);
     return true;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "reports/text.hpp"
 
@@ -92,14 +93,35 @@ std::string live_mutants(const RunResult& result, const Paint& paint) {
   return section(paint.bad("live mutants") + ": no problem tells them from the reference (gate1.power)", lines);
 }
 
-// Cases in one state, one line per kernel and reason.
+// A reason with its numbers left out: those that differ in them alone are told once.
+std::string shape_of_reason(const std::string& reason) {
+  std::string shape;
+  for (const char c : reason) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) shape += c;
+    if (digit && (shape.empty() || shape.back() != '#')) shape += '#';
+  }
+  return shape;
+}
+
+// Cases in one state, one line per kernel and kind of reason.
 Lines reasons(const RunResult& result, State state) {
-  std::map<std::pair<std::string, std::string>, std::int64_t> count;
+  struct Told {
+    std::int64_t cases = 0;
+    std::set<std::string> reasons;
+  };
+  std::map<std::pair<std::string, std::string>, Told> told;
   for (const CaseResult& one : result.cases) {
-    if (one.state == state) ++count[{one.kernel, one.reason}];
+    if (one.state != state) continue;
+    Told& kind = told[{one.kernel, shape_of_reason(one.reason)}];
+    ++kind.cases;
+    kind.reasons.insert(one.reason);
   }
   Lines lines;
-  for (const auto& [key, cases] : count) lines.emplace_back(key.first, counted(cases, "case") + ": " + key.second);
+  for (const auto& [key, kind] : told) {
+    const char* such = kind.reasons.size() > 1 ? ", such as: " : ": ";
+    lines.emplace_back(key.first, counted(kind.cases, "case") + such + *kind.reasons.begin());
+  }
   return lines;
 }
 
