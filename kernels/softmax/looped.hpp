@@ -47,7 +47,7 @@ struct LoopedProgram {
         tile.at[c] = value;
         return value;
       });
-      const float new_max = R::Max::combine(max, max_of(0, 0));
+      const float new_max = R::template running_max<typename R::Max>(max, max_of(0, 0));
       // While every feature so far is −inf there is nothing to sum: exp(−inf − 0) = 0.
       const float shift = new_max == R::Max::identity ? 0.0F : new_max;
       tile::reduce_rows<typename R::Sum>(block, sum_of, 1, count, whole, [=](int, std::int64_t, std::int64_t c) {

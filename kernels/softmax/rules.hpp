@@ -15,6 +15,11 @@ struct Rules {
 
   /// exp(x − m).
   NBX_FUNCTION static float weight(float x, float max) { return tile::exp(x - max); }
+  /// The maximum so far: of the tiles before and of this one.
+  template <class Max>
+  NBX_FUNCTION static float running_max(float before, float tile) {
+    return Max::combine(before, tile);
+  }
   /// What a sum over an older maximum is multiplied by. Nothing was summed while the maximum was −inf.
   NBX_FUNCTION static float rescale(float old_max, float new_max) {
     return old_max == Max::identity ? 0.0F : tile::exp(old_max - new_max);
