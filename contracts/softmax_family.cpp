@@ -52,6 +52,10 @@ const char* kind_name(SoftmaxKind kind) {
       return "some_masked";
     case late:
       return "late";
+    case steep:
+      return "steep";
+    case early:
+      return "early";
     case nan_feature:
       return "nan";
     case inf_feature:
@@ -108,9 +112,13 @@ double feature(SoftmaxKind kind, oracle::Format format, std::int64_t r, std::int
       const double value = random.normal();
       return random.below(3) == 0 ? -inf : value;
     }
-    case late: {
+    case steep:
+      return 200 * static_cast<double>(j / 4096) + random.normal();
+    case late:
+    case early: {
       const double value = random.normal();
-      return j < n - n / 64 ? -inf : value;
+      const std::int64_t place = kind == late ? n - 1 - j : j;
+      return place < n / 64 ? value : -inf;
     }
     case nan_feature:
       return r == 2 && j == special ? nan : random.normal();

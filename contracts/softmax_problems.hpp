@@ -23,6 +23,8 @@ enum class SoftmaxKind : std::uint8_t {
   masked_row,   // some rows are -inf alone
   some_masked,  // -inf here and there
   late,         // -inf but for the last features: the first tiles hold nothing
+  steep,        // 200 more in each range of 4096: exp over an older maximum overflows
+  early,        // -inf but for the first features: the last tiles hold nothing
   nan_feature,  // one NaN in one row
   inf_feature,  // one +inf in one row
 };
@@ -81,6 +83,8 @@ inline constexpr SoftmaxProblem softmax_problems[] = {
     {.shape = {6, 70}, .kind = some_masked, .equality = true, .tier = Tier::quick},
     {.shape = {6, 9000}, .kind = some_masked},
     {.shape = {4, 8300}, .kind = late, .equality = true},
+    {.shape = {4, 8300}, .kind = early},
+    {.shape = {3, 8400}, .kind = steep},
     {.shape = {6, 70}, .kind = nan_feature, .equality = true, .tier = Tier::quick},
     {.shape = {6, 8200}, .kind = nan_feature},
     {.shape = {6, 70}, .kind = inf_feature, .tier = Tier::quick},
