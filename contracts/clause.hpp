@@ -33,14 +33,14 @@ struct Clause {
   int gate = 0;
   /// Whether it is asked of this kernel at all (its promises), beside the problem's own uses.
   bool (*applies)(const KernelInfo& kernel, const PackInfo& pack) = nullptr;
-  bool equality = true;       // asked only of problems that gates 2 and 3 run on; else of every problem
+  bool equality = true;  // asked only of problems that gates 2 and 3 run on; else of every problem
   Verdict (*judge)(Subject& subject) = nullptr;
 };
 
 /// Clauses that are asked problem by problem, in the order of the gates.
 std::span<const Clause> clauses();
 
-/// Clauses that bring their own calls (gate 4): each judged once per kernel and call.
+/// Clauses that bring their own calls (gate 4): each judged once per kernel and call. They stand in gate4.cpp.
 struct CallClause {
   std::string_view id, sentence, source;
 };
@@ -53,21 +53,12 @@ Verdict judge_edge(Subject& subject, const Edge& edge);
 /// True where the kernel lists `clause` among its equalities without a reason against it.
 bool promises(const KernelInfo& kernel, std::string_view clause);
 
-// The gates' files.
-Verdict judge_reference(Subject& subject);
-Verdict judge_repeat(Subject& subject);
-Verdict judge_order(Subject& subject);
-Verdict judge_written(Subject& subject);
-Verdict judge_guard(Subject& subject);
-Verdict judge_reads(Subject& subject);
-Verdict judge_grid(Subject& subject);
-Verdict judge_chunk(Subject& subject);
-Verdict judge_split(Subject& subject);
-Verdict judge_rows(Subject& subject);
-Verdict judge_batch(Subject& subject);
-Verdict judge_view(Subject& subject);
-Verdict judge_pad(Subject& subject);
-Verdict judge_pair(Subject& subject);
-Verdict judge_twin(Subject& subject);
+/// For Clause::applies: asked of every kernel.
+bool always(const KernelInfo& kernel, const PackInfo& pack);
+
+// Each gate's own, in its file.
+std::span<const Clause> gate1_clauses();
+std::span<const Clause> gate2_clauses();
+std::span<const Clause> gate3_clauses();
 
 }  // namespace nbx::contracts

@@ -1,6 +1,7 @@
 // Gate 1: every element of every output within its proven bound, under every configuration of the launch.
 #include <fmt/format.h>
 
+#include "contracts/clause.hpp"
 #include "contracts/compare.hpp"
 #include "contracts/formats.hpp"
 #include "contracts/red.hpp"
@@ -46,8 +47,6 @@ std::optional<Verdict> judge_outputs(Subject& subject, const std::string& launch
   return std::nullopt;
 }
 
-}  // namespace
-
 Verdict judge_reference(Subject& subject) {
   const Outcome& base = subject.base();
   if (auto verdict = not_run(subject, "", base)) return *verdict;
@@ -68,5 +67,19 @@ Verdict judge_reference(Subject& subject) {
   if (total.elements == 0) return {};  // an empty output asks nothing
   return total;
 }
+
+constexpr Clause table[] = {
+    {.id = "gate1.reference",
+     .sentence = "every element lies within its proven bound, under every configuration of the launch",
+     .source = "the definition; the bound follows from the declared arithmetic (oracle/README.md)",
+     .gate = 1,
+     .applies = always,
+     .equality = false,
+     .judge = judge_reference},
+};
+
+}  // namespace
+
+std::span<const Clause> gate1_clauses() { return table; }
 
 }  // namespace nbx::contracts

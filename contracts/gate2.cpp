@@ -1,6 +1,7 @@
 // Gate 2: the same bits on every run and in every order; every element written, nothing else touched.
 #include <fmt/format.h>
 
+#include "contracts/clause.hpp"
 #include "contracts/compare.hpp"
 #include "contracts/dense.hpp"
 #include "contracts/formats.hpp"
@@ -47,8 +48,6 @@ std::optional<Verdict> first_fault(const std::string& way, const Outcome& outcom
   for (const MemoryFault& fault : outcome.faults) lines.emplace_back("wrong", fault_text(fault));
   return red_text(std::move(lines));
 }
-
-}  // namespace
 
 Verdict judge_repeat(Subject& subject) {
   const Outcome& base = subject.base();
@@ -147,5 +146,45 @@ Verdict judge_reads(Subject& subject) {
                                               output_info(*subject.prepared->instance, found->output), *found);
                       });
 }
+
+bool on_host(const KernelInfo&, const PackInfo& pack) { return pack.device.device_type == kDLCPU; }
+
+constexpr Clause table[] = {
+    {.id = "gate2.repeat",
+     .sentence = "five runs give the same bits, whatever memory held before",
+     .source = "determinism; the workspace's content is undefined by the pack interface",
+     .gate = 2,
+     .applies = always,
+     .judge = judge_repeat},
+    {.id = "gate2.order",
+     .sentence = "the order of blocks and of items changes no bit",
+     .source = "items of a phase and blocks of a grid are independent: another answer is a race",
+     .gate = 2,
+     .applies = on_host,
+     .judge = judge_order},
+    {.id = "gate2.written",
+     .sentence = "every output element is written",
+     .source = "the roles of the pack interface",
+     .gate = 2,
+     .applies = always,
+     .judge = judge_written},
+    {.id = "gate2.guard",
+     .sentence = "guard zones, gaps between rows and inputs keep their bytes",
+     .source = "the roles of the pack interface",
+     .gate = 2,
+     .applies = always,
+     .judge = judge_guard},
+    {.id = "gate2.reads",
+     .sentence =
+         "nothing outside the tensors is read: what lies there never shows, and a protected page is not touched",
+     .source = "the roles of the pack interface",
+     .gate = 2,
+     .applies = always,
+     .judge = judge_reads},
+};
+
+}  // namespace
+
+std::span<const Clause> gate2_clauses() { return table; }
 
 }  // namespace nbx::contracts

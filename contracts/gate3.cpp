@@ -1,6 +1,9 @@
 // Gate 3: two ways of asking for the same thing give the same bits.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "contracts/clause.hpp"
 #include "contracts/compare.hpp"
 #include "contracts/red.hpp"
 
@@ -52,8 +55,6 @@ Verdict along_ways(Subject& subject, std::string_view clause) {
   }
   return verdict;
 }
-
-}  // namespace
 
 Verdict judge_grid(Subject& subject) { return along_axes(subject, "gate3.grid"); }
 Verdict judge_chunk(Subject& subject) { return along_axes(subject, "gate3.chunk"); }
@@ -119,5 +120,83 @@ Verdict judge_twin(Subject& subject) {
     }
   return Verdict::passed();
 }
+
+template <const char* id>
+bool promised(const KernelInfo& kernel, const PackInfo&) {
+  return promises(kernel, id);
+}
+
+bool has_axis(const KernelInfo& kernel, std::string_view clause) {
+  return std::any_of(kernel.axes.begin(), kernel.axes.end(),
+                     [&](const AxisInfo& axis) { return axis.clause == clause; });
+}
+bool has_grid(const KernelInfo& kernel, const PackInfo&) { return has_axis(kernel, "gate3.grid"); }
+bool has_chunk(const KernelInfo& kernel, const PackInfo&) { return has_axis(kernel, "gate3.chunk"); }
+bool has_split(const KernelInfo& kernel, const PackInfo&) { return has_axis(kernel, "gate3.split"); }
+
+constexpr char rows[] = "gate3.rows", batch[] = "gate3.batch", view[] = "gate3.view", pad[] = "gate3.pad",
+               pair[] = "gate3.pair", twin[] = "gate3.twin";
+
+constexpr Clause table[] = {
+    {.id = "gate3.grid",
+     .sentence = "the launch grid changes no bit",
+     .source = "promised by the kernel's axes",
+     .gate = 3,
+     .applies = has_grid,
+     .judge = judge_grid},
+    {.id = "gate3.rows",
+     .sentence = "rows launched alone have the bits of rows launched together",
+     .source = "promised by the kernel",
+     .gate = 3,
+     .applies = promised<rows>,
+     .judge = judge_rows},
+    {.id = "gate3.batch",
+     .sentence = "a sequence alone has the bits of a sequence among strangers",
+     .source = "promised by the kernel",
+     .gate = 3,
+     .applies = promised<batch>,
+     .judge = judge_batch},
+    {.id = "gate3.chunk",
+     .sentence = "every chunk height gives the same bits",
+     .source = "promised by the kernel's axes",
+     .gate = 3,
+     .applies = has_chunk,
+     .judge = judge_chunk},
+    {.id = "gate3.split",
+     .sentence = "every number of splits gives the same bits",
+     .source = "promised by the kernel's axes",
+     .gate = 3,
+     .applies = has_split,
+     .judge = judge_split},
+    {.id = "gate3.view",
+     .sentence = "strides change no bit: permuted, spread, broadcast, and odd on size-1 axes",
+     .source = "promised by the kernel",
+     .gate = 3,
+     .applies = promised<view>,
+     .judge = judge_view},
+    {.id = "gate3.pad",
+     .sentence = "padding behind -inf changes no bit",
+     .source = "promised by the kernel",
+     .gate = 3,
+     .applies = promised<pad>,
+     .judge = judge_pad},
+    {.id = "gate3.pair",
+     .sentence = "two named kernels, or one with KV heads shared and expanded, give the same bits",
+     .source = "promised by the kernel",
+     .gate = 3,
+     .applies = promised<pair>,
+     .judge = judge_pair},
+    {.id = "gate3.twin",
+     .sentence = "the CPU and the GPU give the same bits",
+     .source = "one source for both back ends; without a GPU its recorded bits stand for it",
+     .gate = 3,
+     .applies = promised<twin>,
+     .equality = false,
+     .judge = judge_twin},
+};
+
+}  // namespace
+
+std::span<const Clause> gate3_clauses() { return table; }
 
 }  // namespace nbx::contracts

@@ -46,7 +46,29 @@ std::optional<Verdict> refused_well(Subject& subject, const Refusal& refusal, co
   return std::nullopt;
 }
 
+constexpr std::string_view refused =
+    "an invalid call is refused, names argument, value and what is accepted, and "
+    "writes nothing";
+constexpr std::string_view documented = "the family's preconditions (kernels/README.md)";
+constexpr CallClause calls[] = {
+    {"gate4.axis", refused, documented},
+    {"gate4.shape", refused, documented},
+    {"gate4.format", refused, documented},
+    {"gate4.missing", refused, documented},
+    {"gate4.unknown", refused, documented},
+    {"gate4.head_dim", refused, documented},
+    {"gate4.heads", refused, documented},
+    {"gate4.kv_shape", refused, documented},
+    {"gate4.mask", refused, documented},
+    {"gate4.scale", refused, documented},
+    {"gate4.causal", refused, documented},
+    {"gate4.empty", "empty tensors are right or refused, never wrong", documented},
+    {"gate4.offsets", "offsets past 2^31 elements are right or refused, never wrong", documented},
+};
+
 }  // namespace
+
+std::span<const CallClause> call_clauses() { return calls; }
 
 Verdict judge_refusal(Subject& subject, const Refusal& refusal) {
   const Call call = subject.call(refusal.call);
