@@ -23,6 +23,17 @@ double value_of(std::uint8_t classes, double finite_value) {
   return kNaN;
 }
 
+// Per column, the largest |v| among the row's keys that have a weight.
+std::vector<double> largest_values(const AttentionHead& head, const BlockRow& row) {
+  std::vector<double> largest(static_cast<std::size_t>(head.shape.Dv), 0.0);
+  for (std::int64_t j = 0; j < row.keys; ++j) {
+    if (std::ranges::binary_search(row.biased, j) || std::ranges::binary_search(row.absent, j)) continue;
+    const double* v = head.value.values.row(j).data();
+    for (std::size_t d = 0; d < largest.size(); ++d) largest[d] = std::max(largest[d], std::fabs(v[d]));
+  }
+  return largest;
+}
+
 // The rare part: values that are not finite, and steps past fp32's range.
 void settle_classes(const AttentionBlock& block, std::int64_t r, bool propagates, std::int64_t begin,
                     std::span<const double> magnitude, Evaluation::Output& o) {
@@ -42,6 +53,7 @@ void settle_classes(const AttentionBlock& block, std::int64_t r, bool propagates
       if (source.scores_open[a + 1]) {
         // A score past fp32's range: +inf or NaN poison the row, -inf loses a weight.
         classes |= finite | not_a_number;
+        if (head.sums_may_overflow) classes |= plus_infinity | minus_infinity;
       } else if (head.sums_may_overflow) {
         classes = classes_of_sum(classes, overflow_classes(block, r, a + 1, d, magnitude[d] + bounds.bound[element]));
       }
@@ -65,28 +77,53 @@ OutputErrors::OutputErrors(const ErrorModel& model, const RowErrors& errors, dou
                            std::int64_t keys)
     : final_relative(model.output_relative), final_absolute(model.output_absolute), largest(model.largest_output) {
   if (model.output) narrows.emplace(*model.output);
+  const auto count = static_cast<double>(keys);
+  const double own_left = 1 - errors.own_sum;
+  if (own_left > 0 && !model.accumulated.empty()) {
+    // |o'| <= max |v| sum p' (1 + roundings) / l', l' >= (1 - own) sum p' and sum p' >= 1: absolute errors as they are.
+    const double later = model.accumulated[static_cast<std::size_t>(std::max<std::int64_t>(keys, 1))];
+    const double roundings = compose(compose(model.weight_relative, later), model.divide_relative);
+    const double absolute =
+        count * (model.weight_half_quantum + model.exp_absolute + model.rescale_absolute + model.divide_absolute) *
+        (1 + roundings);
+    per_largest = (1 + roundings + absolute) / own_left;
+    own_constant = (count * model.accumulated_absolute + model.accumulated_fixed + model.value_absolute * 2) / own_left;
+  } else {
+    own_constant = kInf;
+  }
   const double E = errors.sum;
   const double left = 1 - model.shrink * E * (1 + 0x1p-40);
-  if (!(left > 0) || !(inflation < kInf)) {
-    constant = kInf;
-    return;
-  }
+  known = left > 0 && inflation < kInf;
+  if (!known) return;
   // |N'/l' - N/l| <= (dN / l + |o| E) / (1 - E), dN = sum_error + absolute. Absolute errors of P·V are relative to the
   // kernel's maximum, or, for normalised weights, to 1.
   const double unit = model.normalised_weights ? row_sum * (1 + E) : errors.enlarged;
-  const double absolute = (static_cast<double>(keys) * model.accumulated_absolute + model.accumulated_fixed) * unit +
-                          model.value_absolute * row_sum * (1 + E);
+  const double absolute =
+      (count * model.accumulated_absolute + model.accumulated_fixed) * unit + model.value_absolute * row_sum * (1 + E);
   per_sum_error = inflation / left / row_sum;
   per_magnitude = E * inflation / left;
   constant = absolute * per_sum_error;
 }
 
 void OutputErrors::bounds(std::span<const double> sum_error, std::span<const double> magnitude,
-                          std::span<double> bound) const {
+                          std::span<const double> largest_value, std::span<double> bound) const {
   const std::size_t n = bound.size();
+  if (known) {
+    for (std::size_t i = 0; i < n; ++i) {
+      bound[i] = sum_error[i] * per_sum_error + magnitude[i] * per_magnitude + constant;
+    }
+  } else {
+    std::ranges::fill(bound, kInf);
+  }
+  if (!largest_value.empty()) {
+    for (std::size_t i = 0; i < n; ++i) {
+      // |o| itself is at most the largest |v|.
+      const double of_exact = std::min(magnitude[i], largest_value[i] * (1 + 0x1p-40));
+      bound[i] = std::min(bound[i], of_exact + largest_value[i] * per_largest * (1 + 0x1p-18) + own_constant);
+    }
+  }
   for (std::size_t i = 0; i < n; ++i) {
-    const double before = sum_error[i] * per_sum_error + magnitude[i] * per_magnitude + constant;
-    bound[i] = (before + final_relative * (magnitude[i] + before) + final_absolute) * (1 + 0x1p-40);
+    bound[i] = (bound[i] + final_relative * (magnitude[i] + bound[i]) + final_absolute) * (1 + 0x1p-40);
   }
   if (narrows) {
     const HalfUlp half_ulp_of = *narrows;
@@ -96,10 +133,12 @@ void OutputErrors::bounds(std::span<const double> sum_error, std::span<const dou
 }
 
 double log_error(const ErrorModel& model, const RowErrors& errors, double inflation, const Ball& log_sum) {
+  // |log(l'/l)| <= -log(1 - E), and the common factor of the weights. Or: LSE moves by at most the largest error of an
+  // exponent, and by the sum's own error.
   const double E = errors.sum * inflation;
-  if (!(E < 1)) return kInf;
-  // |log(l'/l)| <= -log(1 - E), and the common factor of the weights.
-  const double of_sum = -std::log1p(-E) * (1 + 0x1p-40) + errors.pivot + log_sum.radius;
+  const double by_weights = E < 1 ? -std::log1p(-E) + errors.pivot : kInf;
+  const double by_scores = errors.own_sum < 1 ? errors.largest_error - std::log1p(-errors.own_sum) : kInf;
+  const double of_sum = std::fmin(by_weights, by_scores * (1 + 0x1p-18)) * (1 + 0x1p-40) + log_sum.radius;
   return of_sum + model.log_relative * (std::fabs(log_sum.value) + of_sum) + model.log_absolute;
 }
 
@@ -135,8 +174,12 @@ void write_row(const AttentionBlock& block, std::int64_t r, bool propagates, std
     magnitude[d] = std::fabs(value[d]);
   }
   const auto sum_errors = [&](std::size_t model) { return std::span(block.errors[model].row(r).data(), Dv); };
+  std::vector<double> largest_value;
+  if (std::ranges::any_of(source.errors, [&](const RowErrors& e) { return known_badly(e, inflation); })) {
+    largest_value = largest_values(head, source);
+  }
   OutputErrors(head.models[0], source.errors[0], source.sum, inflation, source.keys)
-      .bounds(sum_errors(0), magnitude, radius);
+      .bounds(sum_errors(0), magnitude, largest_value, radius);
   for (std::size_t d = 0; d < Dv; ++d) magnitude[d] = (magnitude[d] + radius[d]) * (1 + 0x1p-50);
   std::fill_n(o.expected.classes.data() + begin, Dv, static_cast<std::uint8_t>(finite));
   for (std::size_t a = 0; a < o.bounds.size(); ++a) {
@@ -145,7 +188,7 @@ void write_row(const AttentionBlock& block, std::int64_t r, bool propagates, std
       std::ranges::fill(bound, kInf);
     } else {
       OutputErrors(head.models[a + 1], source.errors[a + 1], source.sum, inflation, source.keys)
-          .bounds(sum_errors(a + 1), magnitude, bound);
+          .bounds(sum_errors(a + 1), magnitude, largest_value, bound);
     }
     std::fill_n(o.bounds[a].classes.data() + begin, Dv, static_cast<std::uint8_t>(finite));
     for (std::size_t d = 0; d < Dv; ++d) o.bounds[a].open[begin + static_cast<std::int64_t>(d)] = !(bound[d] < kInf);

@@ -16,8 +16,13 @@ void write_row(const AttentionBlock& block, std::int64_t r, bool propagates, std
                Evaluation::Output& lse);
 
 /// Everything behind P·V: what an error of its sum becomes in an element of o. All elements of a row share it.
+///
+/// Where scores are known badly there is a second bound: whatever the kernel's scores, its o is an average of the
+/// values up to its own roundings, so |o' - o| <= |o| + max_j |v_jd| · (1 + those).
 struct OutputErrors {
+  bool known = false;                                         // the first bound says something
   double per_sum_error = 0, per_magnitude = 0, constant = 0;  // before the final operations
+  double per_largest = 0, own_constant = 0;                   // of the second
   double final_relative = 0, final_absolute = 0;
   std::optional<HalfUlp> narrows;
   double largest = 0;  // finite number of the output's format, where results saturate
@@ -25,9 +30,14 @@ struct OutputErrors {
   /// `keys` visible to the row, l = row_sum.
   OutputErrors(const ErrorModel& model, const RowErrors& errors, double row_sum, double inflation, std::int64_t keys);
 
-  /// bound[i] of an element of at most magnitude[i] whose P·V is off by at most sum_error[i].
-  void bounds(std::span<const double> sum_error, std::span<const double> magnitude, std::span<double> bound) const;
+  /// bound[i] of an element of at most magnitude[i] whose P·V is off by at most sum_error[i]. `largest_value`: the
+  /// largest |v| of the column among the keys that have a weight; empty where the second bound is not wanted.
+  void bounds(std::span<const double> sum_error, std::span<const double> magnitude,
+              std::span<const double> largest_value, std::span<double> bound) const;
 };
+
+/// A row known so badly under a model that the second bound may be the smaller one.
+inline bool known_badly(const RowErrors& errors, double inflation) { return !(errors.sum * inflation < 0.125); }
 
 /// The error of log l under a model, `log_sum` the exact log of the l that the double evaluation computed.
 double log_error(const ErrorModel& model, const RowErrors& errors, double inflation, const Ball& log_sum);

@@ -110,8 +110,14 @@ RowErrors errors_by_unit(const ErrorModel& model, const RowScores& row, bool piv
   const Eigen::Map<const Eigen::ArrayXd> weight(row.weight.data(), n);
   score_errors(model, row, error);
   result.sum = kUnknown;
+  const auto keys = static_cast<double>(n);
+  const double per_weight = model.exp_absolute + model.rescale_absolute + model.sum_absolute;
+  // Relative to its own maximum the kernel's l is at least 1.
+  result.own_sum = compose(model.exp_relative + (per_weight + kVanished) * keys, model.sum_relative);
   // The kernel's maximum is the largest computed score: above the exact one by at most max (error - distance).
   result.shift = std::fmax(0.0, (error - distance).maxCoeff());
+  result.largest_error = error.maxCoeff() * (1 + 2 * model.distance) +
+                         model.distance * (distance.maxCoeff() + result.shift) + model.distance_absolute;
   double above = result.shift;
   const Eigen::Index top = pivoted ? heaviest(row) : -1;
   if (pivoted) {
@@ -132,10 +138,7 @@ RowErrors errors_by_unit(const ErrorModel& model, const RowScores& row, bool piv
   grow(error);
   result.largest_growth = error.maxCoeff();
   const double from_scores = (weight * error).sum() * (1 + 0x1p-30) / row.sum;
-  const auto keys = static_cast<double>(n);
-  const double absolute =
-      ((model.exp_absolute + model.rescale_absolute + model.sum_absolute) * result.enlarged + kVanished) * keys /
-      row.sum;
+  const double absolute = (per_weight * result.enlarged + kVanished) * keys / row.sum;
   result.scores = from_scores;
   result.weights = model.exp_relative * (1 + from_scores) + absolute;
   result.sum = compose(from_scores + result.weights, model.sum_relative);

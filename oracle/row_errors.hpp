@@ -34,6 +34,8 @@ struct RowErrors {
   double shift = 0;     // the kernel's maximum exceeds the exact one by at most this
   double pivot = 0;     // score error of the heaviest key where it is the unit: the common factor in LSE
   double scores = 0, weights = 0;  // parts of E: from the scores; from exp. The rest is the sum's own
+  double largest_error = 0;        // of an exponent, vanished weights included: LSE moves by no more; may be +inf
+  double own_sum = 0;              // E without the scores: of the kernel's l for its own scores
   double largest_growth = 0;       // the largest e^error - 1 of a weight that has not vanished
 };
 

@@ -109,7 +109,7 @@ double log_softmax_error(const ErrorModel& model, const RowErrors& errors, doubl
 void element_errors(const SoftmaxInput& input, const ErrorModel& model, const SoftmaxRow& row, const RowErrors& errors,
                     double inflation, const Ball& log_sum, std::span<const double> magnitude, std::span<double> bound) {
   if (!input.log) {
-    OutputErrors(model, errors, row.sum, inflation, 0).bounds(row.coefficient, magnitude, bound);
+    OutputErrors(model, errors, row.sum, inflation, 0).bounds(row.coefficient, magnitude, {}, bound);
     return;
   }
   for (std::size_t j = 0; j < bound.size(); ++j) {
