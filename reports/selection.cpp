@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -22,9 +23,7 @@ constexpr std::array<BuiltPack, 3> built_packs{
      {"controls", "cpu", "controls: packs/controls.so is not beside the command: no planted fault was judged"},
      {"cuda", "cuda", "CUDA: the pack was not built (no nvcc, or NBX_CUDA=OFF): no kernel ran on a GPU"}}};
 
-fs::path built_pack(const Session& session, const BuiltPack& pack) {
-  return session.folder / "packs" / (std::string(pack.name) + ".so");
-}
+fs::path built_pack(const fs::path& folder, const BuiltPack& pack) { return folder / (std::string(pack.name) + ".so"); }
 
 // Checked here, as the library would take "-1" for the largest number.
 std::string seed_text(const std::string& text) {
@@ -51,6 +50,9 @@ void add_scope(CLI::App& app, Selection& selection) {
   app.add_option("--pack", selection.named_packs, "A pack of kernels besides those of the build; may be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  app.add_option("--packs", selection.packs_folder, "A folder of packs in place of the build's own")
+      ->type_name("FOLDER")
+      ->check(CLI::ExistingDirectory);
   app.add_option("--device", selection.device, "Kernels of one device alone, cpu or cuda")
       ->type_name("DEVICE")
       ->check(CLI::IsMember({"cpu", "cuda"}));
@@ -75,8 +77,9 @@ void add_selection(CLI::App& app, Selection& selection) {
 contracts::RunOptions run_options(const Selection& selection, const Session& session) {
   if (selection.quick && selection.full) throw UsageError("--quick and --full exclude each other");
   contracts::RunOptions options;
+  const fs::path folder = selection.packs_folder.empty() ? session.folder / "packs" : fs::path(selection.packs_folder);
   for (const BuiltPack& pack : built_packs) {
-    if (fs::exists(built_pack(session, pack))) options.packs.push_back(built_pack(session, pack));
+    if (fs::exists(built_pack(folder, pack))) options.packs.push_back(built_pack(folder, pack));
   }
   options.named_packs.assign(selection.named_packs.begin(), selection.named_packs.end());
   options.patterns = selection.patterns;
@@ -93,11 +96,13 @@ contracts::RunOptions run_options(const Selection& selection, const Session& ses
   return options;
 }
 
-std::vector<std::string> missing_packs(const contracts::RunOptions& options, const Session& session) {
+std::vector<std::string> missing_packs(const contracts::RunOptions& options) {
   std::vector<std::string> notes;
   for (const BuiltPack& pack : built_packs) {
     const bool wanted = options.device.empty() || options.device == pack.device;
-    if (wanted && !fs::exists(built_pack(session, pack))) notes.emplace_back(pack.why);
+    const bool there = std::any_of(options.packs.begin(), options.packs.end(),
+                                   [&](const fs::path& file) { return file.stem() == pack.name; });
+    if (wanted && !there) notes.emplace_back(pack.why);
   }
   return notes;
 }

@@ -15,6 +15,7 @@ namespace nbx::reports {
 struct Selection {
   std::vector<std::string> patterns;
   std::vector<std::string> named_packs;
+  std::string packs_folder;
   int gate = 0;
   std::string device;
   bool quick = false, full = false;
@@ -26,14 +27,15 @@ struct Selection {
 /// PATTERN..., --gate and what add_scope adds.
 void add_selection(CLI::App& app, Selection& selection);
 
-/// --pack, --device, --quick, --full, --seed, --jobs, --timeout: where names are looked up, and what determines inputs.
+/// --pack, --packs, --device, --quick, --full, --seed, --jobs, --timeout: where names are looked up, and what
+/// determines inputs.
 void add_scope(CLI::App& app, Selection& selection);
 
 /// With the packs beside the command, cpu, controls and cuda in this order.
 contracts::RunOptions run_options(const Selection& selection, const Session& session);
 
 /// What is not beside the command though the selection would have it, one note each: "CUDA: ...".
-std::vector<std::string> missing_packs(const contracts::RunOptions& options, const Session& session);
+std::vector<std::string> missing_packs(const contracts::RunOptions& options);
 
 /// For patterns that select nothing: each with the names nearest to it, on standard error.
 void suggest(const contracts::RunOptions& options, const std::vector<std::string>& patterns);

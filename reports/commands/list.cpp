@@ -92,7 +92,7 @@ Rows rows_of(const std::string& kind, const contracts::RunOptions& options) {
 
 int print_list(const Words& words, const Session& session) {
   const contracts::RunOptions options = run_options(words.selection, session);
-  for (const std::string& note : missing_packs(options, session)) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : missing_packs(options)) fmt::print(stderr, "note: {}\n", note);
   const Rows rows = rows_of(words.kind, options);
   if (rows.empty()) {
     fmt::print(stderr, "nbx-contract: there are no {} in this selection\n", words.kind);

@@ -84,7 +84,7 @@ int run_and_report(const Words& words, const Session& session) {
         options, [&](const contracts::Progress& at) { progress.show(at); }, stop_requested());
   }
   report.stop = now_milliseconds();
-  const std::vector<std::string> notes = missing_packs(options, session);
+  const std::vector<std::string> notes = missing_packs(options);
   report.result.notes.insert(report.result.notes.end(), notes.begin(), notes.end());
 
   if (worth_remembering(report.result)) {
