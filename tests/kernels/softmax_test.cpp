@@ -102,6 +102,20 @@ TEST(Softmax, BitsDoNotDependOnOrderThreadsRowsOfABlockOrStrides) {
   }
 }
 
+TEST(Softmax, InputAndOutputMayBeLaidOutDifferently) {
+  PackCall dense = softmax_call("softmax.tile.f32", {4, 3, 50});
+  ASSERT_EQ(dense.run(), NBX_OK) << dense.message;
+  const Shape apart{1000, 70, 1};
+  for (const bool input : {true, false}) {
+    PackCall call("softmax.tile.f32");
+    Array& x = call.add({"x", NBX_IN, call.kernel->format, {4, 3, 50}, input ? apart : Shape{}});
+    for (std::int64_t i = 0; i < x.elements(); ++i) x.set(i, dense["x"].get(i));
+    call.add({"y", NBX_OUT, call.kernel->format, {4, 3, 50}, input ? Shape{} : apart});
+    ASSERT_EQ(call.run(), NBX_OK) << call.message;
+    EXPECT_EQ(call["y"].all_bits(), dense["y"].all_bits()) << (input ? "x" : "y") << " strided";
+  }
+}
+
 TEST(Softmax, SpecialValues) {
   for (const std::string& variant : variants) {
     for (const std::int64_t n : {70, 4096, 9000}) {
