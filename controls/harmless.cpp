@@ -58,10 +58,10 @@ constexpr Mutation rows[] = {
     {.name = "features_backwards",
      .planted = "features are taken from the last to the first; the bound holds for every order of the sum in which no "
                 "weight passes through more than sum_depth additions, and the tree's depth is the same from either "
-                "end; the bits differ from the tile kernel's, and do so where rows end in another place of the tree",
+                "end; the bits differ from the tile kernel's",
      .red_at = {"gate3.pair"},
-     .problems = {"shape=33x65,axis=-1,normal"},
-     .on = around(features_backwards, softmax_looped_f32, log_softmax_looped_f32),
+     .problems = {"shape=4x640,axis=-1,rising"},
+     .on = around(features_backwards, softmax_looped_f32),
      .verdict = "within bound"},
 };
 

@@ -24,6 +24,20 @@ struct EmptyRescale : Rules {
   NBX_FUNCTION static float rescale(float old_max, float new_max) { return tile::exp(old_max - new_max); }
 };
 
+struct FirstMax : Rules {
+  template <class Max>
+  NBX_FUNCTION static float running_max(float before, float tile) {
+    return before == Max::identity ? tile : before;
+  }
+};
+
+struct LastMax : Rules {
+  template <class Max>
+  NBX_FUNCTION static float running_max(float, float tile) {
+    return tile;
+  }
+};
+
 struct BaseTwo : Rules {
   NBX_FUNCTION static float weight(float x, float max) { return tile::exp2(x - max); }
 };
@@ -111,6 +125,22 @@ constexpr Mutation rows[] = {
      .red_at = {"gate1.reference"},
      .problems = {"shape=4x12289,axis=-1,rising"},
      .on = {in_place_of<Looped<bf16, DoubledRescale>>(softmax_looped_bf16)}},
+    {.name = "rescale_from_nothing",
+     .planted = "the sum over tiles of −inf alone is rescaled by exp((−inf) − (−inf))",
+     .red_at = {"gate1.reference"},
+     .problems = {"shape=4x8300,axis=-1,late"},
+     .on = {in_place_of<Looped<f16, EmptyRescale>>(softmax_looped_f16)}},
+    {.name = "max_of_the_last_tile",
+     .planted = "the maximum is the last tile's in place of the row's",
+     .red_at = {"gate1.reference"},
+     .problems = {"shape=4x8300,axis=-1,early"},
+     .on = {in_place_of<Looped<float, LastMax>>(softmax_looped_f32),
+            in_place_of<LogLooped<bf16, LastMax>>(log_softmax_looped_bf16)}},
+    {.name = "stale_max",
+     .planted = "the maximum stays that of the first tile",
+     .red_at = {"gate1.reference"},
+     .problems = {"shape=3x8400,axis=-1,steep"},
+     .on = {in_place_of<Looped<bf16, FirstMax>>(softmax_looped_bf16)}},
     {.name = "exp2_for_exp",
      .planted = "weights are powers of two of scores that were not multiplied by log2 e",
      .red_at = {"gate1.reference"},
