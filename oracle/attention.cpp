@@ -14,7 +14,7 @@ namespace {
 
 // A block's scores, weights and coefficients should fit a second-level cache, yet be high enough for matrix products.
 std::int64_t block_height(std::int64_t keys) {
-  return std::clamp<std::int64_t>((std::int64_t{1} << 17) / std::max<std::int64_t>(keys, 1), 16, 128);
+  return std::clamp<std::int64_t>((std::int64_t{1} << 18) / std::max<std::int64_t>(keys, 1), 16, 128);
 }
 
 }  // namespace
