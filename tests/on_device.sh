@@ -16,7 +16,15 @@ cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DNBX_TESTS=OFF
 ninja -C "$build" command >"$out/build.log" 2>&1 || { tail -n 40 "$out/build.log"; exit 3; }
 
 code=0
+# All 2^32 floats of each scalar function and conversion, against the hashes that the host gave.
+nvcc -std=c++20 -O2 --fmad=false -arch=sm_90 -I"$root" "$root/tests/kernels/functions_device.cu" -o "$build/functions"
+"$build/functions" >"$out/functions.txt" 2>&1 || code=1
+cat "$out/functions.txt"
+
 "$build/nbx-contract" run --summary --json "$out/report.json" >"$out/summary.txt" 2>&1 || code=$?
 cat "$out/summary.txt"
+# Spans past 2^31 elements take gigabytes on both sides: few at a time.
+"$build/nbx-contract" run gate4.offsets --device cuda --full --jobs 2 >"$out/offsets.txt" 2>&1 || code=$?
+tail -n 12 "$out/offsets.txt"
 "$build/nbx-contract" record --device cuda --output "$out/record.json" || code=1
 exit $code
