@@ -32,7 +32,10 @@ bool ends_within(pid_t process, std::chrono::seconds limit) {
   while (std::chrono::steady_clock::now() < deadline) {
     std::ifstream stat(fmt::format("/proc/{}/stat", process));
     std::string pid, name, state;
-    if (!(stat >> pid >> name >> state) || state == "Z" || state == "X") return true;
+    if (!(stat >> pid >> name >> state) || state == "Z" || state == "X") {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // other threads of it may still hold its socket
+      return true;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;

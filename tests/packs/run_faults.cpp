@@ -39,7 +39,7 @@ nbx_status hang(const nbx_kernel*, const nbx_problem*, const nbx_launch*, char*,
 }
 nbx_status crash_later(const nbx_kernel*, const nbx_problem* problem, const nbx_launch*, char*, std::size_t) {
   std::thread([] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::this_thread::sleep_for(std::chrono::seconds(1));
     std::abort();
   }).detach();
   return copy_then(*problem);
