@@ -160,11 +160,14 @@ RowScores AttentionBlock::row_scores(std::int64_t r, const Scratch& of, std::siz
           .sum = rows[r].sum};
 }
 
-// The largest magnitude that a step before the exponential may reach, or more. Keys of bias -inf have no say.
-static double largest_score_step(const ErrorModel& model, const RowScores& row, double scale,
-                                 std::span<const std::int64_t> biased) {
-  double largest = 0;
+// A step before the exponential may leave fp32's range, and it shows. Keys of bias -inf have no say. A score that ends
+// up at -inf far below the maximum is harmless: its weight is 0 either way.
+static bool scores_may_overflow(const ErrorModel& model, const RowScores& row, double scale,
+                                std::span<const std::int64_t> biased) {
+  const double limit = model.largest_step;
   const double least_profile = model.profile.empty() ? 1 : *std::ranges::min_element(model.profile);
+  // Partial sums, and errors with them, stay below the sum of magnitudes times this.
+  constexpr double rounded = 1 + 0x1p-6;
   auto skip = biased.begin();
   for (std::int64_t j = 0; j < static_cast<std::int64_t>(row.score.size()); ++j) {
     if (skip != biased.end() && *skip == j) {
@@ -172,11 +175,15 @@ static double largest_score_step(const ErrorModel& model, const RowScores& row, 
       continue;
     }
     const double terms = static_cast<double>(row.products[j]) * row.query_factor * row.key_factors[j] / least_profile;
-    const double bias = row.bias.empty() ? 0.0 : std::fabs(row.bias[j]);
-    largest = std::fmax(largest, terms * std::fmax(1.0, scale) + std::fabs(row.score[j]) + bias);
+    // Scaled once more where the scale follows the product.
+    const double largest_scaled = terms * std::fmax(model.dot_scale, scale);
+    if (!(terms * model.dot_scale * rounded < limit) || !(largest_scaled * rounded < limit)) return true;
+    // A sum with the bias rounds to Inf from half an ulp above the largest number on.
+    const double last = std::fabs(row.score[j]) + largest_scaled * (rounded - 1);
+    const bool outside = !(last * model.final_scale < limit * (1 + 0x1p-26));
+    if (outside && !(row.score[j] < 0 && row.distance[j] > exp_domain)) return true;
   }
-  // Products with fp32(log2 e) and every rounding on the way.
-  return largest * 1.5;
+  return false;
 }
 
 void AttentionBlock::settle_errors(std::int64_t r) {
@@ -199,8 +206,7 @@ void AttentionBlock::settle_errors(std::int64_t r) {
     float* out = coefficients[m].row(r).data();
     row_errors = weight_errors(model, of, scratch.growth);
     if (check_scores && m > 0) {
-      row.scores_open[m] =
-          !(largest_score_step(model, of, std::fabs(head->shape.scale), row.biased) < model.largest_step);
+      row.scores_open[m] = scores_may_overflow(model, of, std::fabs(head->shape.scale), row.biased);
     }
     if (!(row_errors.sum < 1) || row.scores_open[m]) {
       std::fill_n(out, keys, 0.0f);

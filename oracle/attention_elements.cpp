@@ -83,9 +83,10 @@ OutputErrors::OutputErrors(const ErrorModel& model, const RowErrors& errors, dou
     // |o'| <= max |v| sum p' (1 + roundings) / l', l' >= (1 - own) sum p' and sum p' >= 1: absolute errors as they are.
     const double later = model.accumulated[static_cast<std::size_t>(std::max<std::int64_t>(keys, 1))];
     const double roundings = compose(compose(model.weight_relative, later), model.divide_relative);
-    const double absolute =
-        count * (model.weight_half_quantum + model.exp_absolute + model.rescale_absolute + model.divide_absolute) *
-        (1 + roundings);
+    const double absolute = count *
+                            (model.weight_half_quantum + model.weight_subnormal + model.exp_absolute +
+                             model.rescale_absolute + model.divide_absolute) *
+                            (1 + roundings);
     per_largest = (1 + roundings + absolute) / own_left;
     own_constant = (count * model.accumulated_absolute + model.accumulated_fixed + model.value_absolute * 2) / own_left;
   } else {

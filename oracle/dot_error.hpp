@@ -16,6 +16,9 @@ struct DotError {
   bool uniform = false;
   /// Of each term, whatever its size.
   double absolute_per_term = 0;
+  /// Of each term, relative to what it would be with its operand at the operand format's smallest normal, where an
+  /// operand may be subnormal: a fused group takes its exponent as if it were normal.
+  double of_subnormal = 0;
 };
 
 /// For products of up to `terms` terms. `extra` fp32 additions to nearest follow for each term.

@@ -63,6 +63,12 @@ void set_scores(ErrorModel& m, const Arithmetic& a, const AttentionShape& shape,
   m.score_key = terms * growth * of_q.absolute * (1 + of_k.relative);
   m.score_query = terms * growth * of_k.absolute * (1 + of_q.relative) * query_scale;
   m.score_absolute = terms * (growth * of_q.absolute * of_k.absolute + dot.absolute_per_term);
+  if (dot.of_subnormal > 0) {
+    const double least = smallest_normal(a.qk.operand);
+    if (q.smallest * query_scale < least) m.score_key += terms * dot.of_subnormal * least;
+    if (k.smallest < least) m.score_query += terms * dot.of_subnormal * least * query_scale;
+    m.score_absolute += terms * dot.of_subnormal * least * least;
+  }
   m.score_terms *= query_scale;
   const double has_bias = shape.input->bias ? 1 : 0;
   if (!at_query) {
@@ -71,7 +77,11 @@ void set_scores(ErrorModel& m, const Arithmetic& a, const AttentionShape& shape,
     round_scores(m, is_power_of_two(scale) ? 0 : kU, 1, has_bias, product);
   }
   if (shape.input->bias) round_scores(m, kU, 1, 0, sum);
-  if (a.log2_at == Arithmetic::Log2At::score) round_scores(m, kU * (1 + kLog2eError), 1, 0, product * kLn2);
+  m.dot_scale = query_scale;
+  if (a.log2_at == Arithmetic::Log2At::score) {
+    round_scores(m, kU * (1 + kLog2eError), 1, 0, product * kLn2);
+    m.final_scale = 1.4427;  // log2 e, rounded up
+  }
 }
 
 void set_weights(ErrorModel& m, const Arithmetic& a) {
@@ -99,7 +109,7 @@ void set_weights(ErrorModel& m, const Arithmetic& a) {
   const auto rescales = static_cast<double>(a.rescales);
   m.rescale_relative = compose(compounded(m.exp_relative, a.rescales), compounded(kU, a.rescales));
   // A factor's absolute error acts on weights of at most 1, relative to the maximum of their time.
-  m.rescale_absolute = rescales * m.exp_absolute * 2;
+  m.rescale_absolute = rescales * (m.exp_absolute * 2 + product);
   m.sum_relative = compose(compounded(kU, a.sum_depth), m.rescale_relative);
   m.sum_absolute = sum;
   m.running_maximum = a.rescales > 0;
@@ -127,6 +137,13 @@ void set_values(ErrorModel& m, const Arithmetic& a, const AttentionShape& shape,
   m.value_absolute = of_v.absolute * (1 + m.accumulated.back());
   m.accumulated_absolute = dot.absolute_per_term;
   m.accumulated_fixed = static_cast<double>(a.rescales) * product;
+  if (dot.of_subnormal > 0) {
+    // Narrowed weights are often subnormal in f16; so may values be.
+    const double least = smallest_normal(a.pv.operand);
+    m.weight_subnormal = dot.of_subnormal * least;
+    if (v.smallest < least) m.value_absolute += dot.of_subnormal * least;
+    m.accumulated_absolute += dot.of_subnormal * least * least;
+  }
 }
 
 void set_output(ErrorModel& m, const Arithmetic& a) {

@@ -41,6 +41,7 @@ struct ErrorModel {
   bool normalised_weights = false;
   double divide_relative = 0, divide_absolute = 0;
   double weight_relative = 0, weight_half_quantum = 0;
+  double weight_subnormal = 0;  // of each weight, as a fused group reads subnormal ones
   // P·V: accumulated[r], see DotError, with everything relative that a term passes through.
   std::vector<double> accumulated;  // [Tk + 1]
   bool accumulated_uniform = false;
@@ -53,7 +54,8 @@ struct ErrorModel {
   // LSE.
   double log_relative = 0, log_absolute = 0;
   double lse_relative = 0, lse_absolute = 0, lse_maximum = 0;
-  // Overflow.
+  // Overflow: what the dot product sums is dot_scale · q·k; scores end up multiplied by final_scale.
+  double dot_scale = 1, final_scale = 1;
   double largest_step = 0;  // the largest finite fp32; +inf for the double evaluation
   double largest_output = 0;
   bool running_maximum = false;

@@ -24,11 +24,14 @@ double weight_absolute(const ErrorModel& model, const RowErrors& errors, double 
 
 // Constants of value_coefficients, shared by the vector loop and the single key.
 struct Coefficients {
+  double subnormal;
   double relative;  // exp and, for normalised weights, the division
   double absolute;
   double narrowing, half_quantum;
   Coefficients(const ErrorModel& model, const RowErrors& errors, double sum)
-      : relative(compose(model.exp_relative, model.normalised_weights ? model.divide_relative : 0)),
+      : subnormal(model.weight_subnormal *
+                  (model.normalised_weights ? sum * (1 + errors.sum) * (1 + 0x1p-20) : errors.enlarged)),
+        relative(compose(model.exp_relative, model.normalised_weights ? model.divide_relative : 0)),
         absolute(weight_absolute(model, errors, sum)),
         narrowing(model.weight_relative),
         // Normalised weights p / l are narrowed at their own size; others relative to the kernel's maximum.
@@ -172,7 +175,7 @@ void value_coefficients(const ErrorModel& model, const RowScores& row, const Row
       const double before = c.before(p[j], g[j]);
       const double narrowed = narrows ? c.narrowed(p[j] + before) : 0.0;
       const double later = uniform ? same : accumulated[-j];
-      out[j] = before + narrowed + (p[j] + before + narrowed) * later;
+      out[j] = before + narrowed + (p[j] + before + narrowed) * later + c.subnormal;
     }
   };
   const bool narrows = c.narrowing > 0;
@@ -193,7 +196,7 @@ CoefficientParts coefficient_parts(const ErrorModel& model, const RowScores& row
   const double narrowed = c.narrowing > 0 ? c.narrowed(p + before) : 0.0;
   const double later = model.accumulated[model.accumulated_uniform ? n : n - key];
   const double scores = p * growth;
-  return {scores, before + narrowed - scores, (p + before + narrowed) * later};
+  return {scores, before + narrowed - scores, (p + before + narrowed) * later + c.subnormal};
 }
 
 }  // namespace nbx::oracle
