@@ -42,9 +42,14 @@ Recording record(const RunOptions& options, const std::atomic<bool>& stop) {
         pieces.push_back({&entry, p});
   }
   recording.record.seed = options.seed;
-  for (const std::string& word : options.command) {
+  // As typed, but for where the file goes.
+  for (std::size_t i = 0; i < options.command.size(); ++i) {
+    if (options.command[i] == "--output") {
+      ++i;
+      continue;
+    }
     if (!recording.record.command.empty()) recording.record.command += ' ';
-    recording.record.command += word;
+    recording.record.command += options.command[i];
   }
 
   std::mutex mutex;

@@ -90,6 +90,12 @@ constexpr Mutation rows[] = {
      .red_at = {"gate3.pair"},
      .problems = {ordinary},
      .on = around(head_dim_backwards, chunked_simt_f32, chunked_simt_bf16)},
+    {.name = "head_dim_backwards",
+     .planted = "scores are added up from the last head dim to the first, within the bound: only the recorded bits of "
+                "another device tell",
+     .red_at = {"gate3.twin"},
+     .problems = {ordinary},
+     .on = around(head_dim_backwards, math_simt_f32, math_simt_f16, math_simt_bf16)},
     {.name = "single_row_loses_a_key",
      .planted = "a row that is launched alone loses its last key",
      .red_at = {"gate3.rows"},

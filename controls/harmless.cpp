@@ -59,7 +59,7 @@ constexpr Mutation rows[] = {
      .planted = "features are taken from the last to the first; the bound holds for every order of the sum in which no "
                 "weight passes through more than sum_depth additions, and the tree's depth is the same from either "
                 "end; the bits differ from the tile kernel's",
-     .red_at = {"gate3.pair"},
+     .red_at = {"gate3.pair", "gate3.twin"},
      .problems = {"shape=4x640,axis=-1,rising"},
      .on = around(features_backwards, softmax_looped_f32),
      .verdict = "within bound"},

@@ -1,6 +1,7 @@
 // The CUDA pack: every kernel through the CUDA back end of the tile layer.
 #include <cuda_runtime_api.h>
 
+#include <fstream>
 #include <iterator>
 #include <string>
 
@@ -29,6 +30,17 @@ std::string obstacle(std::uint32_t pack_interface, cudaDeviceProp& device) {
   return {};
 }
 
+/// "CUDA driver API 13.0, kernel module 580.159.04, machine code sm_90".
+std::string driver_of(const cudaDeviceProp& device) {
+  int version = 0;
+  if (cudaDriverGetVersion(&version) != cudaSuccess) version = 0;
+  std::string text = "CUDA driver API " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  std::ifstream module("/sys/module/nvidia/version");
+  if (std::string loaded; module >> loaded) text += ", kernel module " + loaded;
+  const bool compiled = device.major * 10 + device.minor == least_capability;
+  return text + (compiled ? ", machine code sm_90" : ", PTX compiled by the driver");
+}
+
 }  // namespace
 
 const nbx_pack* nbx_pack_open(std::uint32_t pack_interface, char* message, std::size_t capacity) {
@@ -43,6 +55,8 @@ const nbx_pack* nbx_pack_open(std::uint32_t pack_interface, char* message, std::
   pack.name = "cuda";
   pack.device = {kDLCUDA, 0};
   pack.device_name = device.name;
+  static const std::string driver = driver_of(device);
+  pack.driver = driver.c_str();
   pack.toolchain = NBX_TOOLCHAIN;
   pack.flags = NBX_FLAGS;
   pack.kernels = nbx::kernels::all;
