@@ -49,11 +49,9 @@ void merge_kernel(KernelResult& to, const KernelResult& from) {
   for (std::size_t level = 0; level < from.escalations.size(); ++level)
     to.escalations[level] += from.escalations[level];
   // Written so that a NaN share, which no bound holds, is kept.
-  if (to.worst_case.empty() || !(from.worst_share <= to.worst_share)) {
-    if (!from.worst_case.empty()) {
-      to.worst_share = from.worst_share;
-      to.worst_case = from.worst_case;
-    }
+  if (!from.worst_case.empty() && (to.worst_case.empty() || !(from.worst_share <= to.worst_share))) {
+    to.worst_share = from.worst_share;
+    to.worst_case = from.worst_case;
   }
 }
 

@@ -1,6 +1,8 @@
 // Files that the command writes: reports, and what --last-failed remembers.
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -49,6 +51,21 @@ TEST_F(Files, SayWhyTheyCannotBeWritten) {
   EXPECT_THAT(write_file("/proc/nbx_report", "x"), HasSubstr("cannot write /proc/nbx_report: "));
   EXPECT_THAT(write_file("/dev/full", "x"), HasSubstr("No space left"));
   EXPECT_EQ(entries(), 0U);
+}
+
+TEST_F(Files, StayAsTheyWereWhereTheNewOneDoesNotFit) {
+  ASSERT_EQ(write_file(folder_ / "a", "old"), "");
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit small{8, limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string why = write_file(folder_ / "a", "new, and longer than eight bytes");
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  std::signal(SIGXFSZ, before);
+  EXPECT_THAT(why, HasSubstr("File too large"));
+  EXPECT_EQ(read_file(folder_ / "a"), "old");
+  EXPECT_EQ(entries(), 1U);
 }
 
 TEST_F(Files, BehindLinksAreReplacedAndDevicesStay) {

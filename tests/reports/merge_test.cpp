@@ -72,6 +72,17 @@ TEST(Merge, AKernelThatRanAnywhereIsNotDeclined) {
   EXPECT_EQ(whole.result.kernels[0].worst_share, 0.314);
 }
 
+TEST(Merge, KeepsTheCaseOfAnExactAnswer) {
+  contracts::RunResult exact = sample::green(), unmeasured = sample::green();
+  exact.kernels[0].worst_share = 0;
+  unmeasured.kernels[0].worst_share = 0;
+  unmeasured.kernels[0].worst_case.clear();
+  EXPECT_EQ(merged({shard(1, 2, unmeasured), shard(2, 2, exact)}).result.kernels[0].worst_case,
+            exact.kernels[0].worst_case);
+  EXPECT_EQ(merged({shard(1, 2, exact), shard(2, 2, unmeasured)}).result.kernels[0].worst_case,
+            exact.kernels[0].worst_case);
+}
+
 TEST(Merge, AFindingIsStaleOnlyIfItShowedNowhere) {
   contracts::RunResult showed = sample::green(), not_judged = sample::green(), green = sample::green();
   showed.kernels[0].kernel = not_judged.kernels[0].kernel = "math.published.f16";
@@ -79,6 +90,7 @@ TEST(Merge, AFindingIsStaleOnlyIfItShowedNowhere) {
   green.findings = {sample::finding(false)};
   not_judged.findings = {sample::finding(false)};
   not_judged.findings[0].judged = false;
+  EXPECT_EQ(code(merged({shard(1, 2, showed), shard(2, 2, green)})), 0);
   const Report shows = merged({shard(1, 2, not_judged), shard(2, 2, showed)});
   EXPECT_EQ(code(shows), 0);
   EXPECT_EQ(tally(shows.result).known_findings, 1);

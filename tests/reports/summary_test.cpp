@@ -115,6 +115,17 @@ TEST(Summary, ShowsSomeOfManyRedCasesInFullAndSaysHowManyMore) {
   EXPECT_THAT(text, Not(HasSubstr("seed=13")));
 }
 
+TEST(Summary, TellsReasonsThatDifferInNumbersAloneOnce) {
+  contracts::RunResult result = sample::green();
+  result.cases = {sample::skipped_case(sample::State::declined, "n=5000", "a row of 5,000 features"),
+                  sample::skipped_case(sample::State::declined, "n=6000", "a row of 6,000 features"),
+                  sample::skipped_case(sample::State::declined, "axis=0", "a strided axis")};
+  EXPECT_THAT(summary(sample::report(result), {}),
+              HasSubstr("declined\n"
+                        "  softmax.tile.f32   2 cases, such as: a row of 5,000 features\n"
+                        "  softmax.tile.f32   1 case: a strided axis\n\n"));
+}
+
 TEST(Summary, TellsLiveMutantsOnce) {
   contracts::RunResult result = sample::green();
   result.power = {sample::power(false)};
