@@ -65,9 +65,9 @@ struct Call {
 struct MemoryFault {
   enum class Kind : std::uint8_t { guard_before, guard_after, gap, input_changed, workspace_guard };
   Kind kind{};
-  std::string tensor;        // or "workspace"
-  std::int64_t offset = 0;   // first changed byte, relative to element 0 of the tensor
-  std::int64_t bytes = 0;    // how many changed
+  std::string tensor;       // or "workspace"
+  std::int64_t offset = 0;  // first changed byte, relative to element 0 of the tensor
+  std::int64_t bytes = 0;   // how many changed
 };
 
 struct Outcome {
@@ -80,13 +80,13 @@ struct Outcome {
   };
   Kind kind = Kind::broken;
   nbx_status status = NBX_OK;
-  std::string stage;     // "can_run", "workspace_bytes", "check", "run"
+  std::string stage;  // "can_run", "workspace_bytes", "check", "run"
   std::string message;
   std::vector<Bytes> outputs;  // dense; one per tensor of the call with role out, in-out or partial, in order
   std::vector<MemoryFault> faults;
-  bool wrote_nothing = true;   // outputs still hold their poison (or their first content) byte for byte
+  bool wrote_nothing = true;  // outputs still hold their poison (or their first content) byte for byte
   std::uint64_t workspace_bytes = 0;
-  double seconds = 0;          // of run alone
+  double seconds = 0;  // of run alone
 };
 
 }  // namespace nbx::contracts

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "contracts/findings.hpp"
+#include "contracts/gates/findings.hpp"
 
 namespace nbx::contracts {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <tuple>
 
-#include "contracts/clause.hpp"
+#include "contracts/gates/clause.hpp"
 #include "contracts/plan.hpp"
 
 namespace nbx::contracts {

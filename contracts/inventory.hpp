@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "contracts/executor.hpp"
-#include "contracts/family.hpp"
+#include "contracts/child/executor.hpp"
+#include "contracts/families/family.hpp"
 #include "contracts/runner.hpp"
 
 namespace nbx::contracts {

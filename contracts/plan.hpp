@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "contracts/clause.hpp"
+#include "contracts/gates/clause.hpp"
 #include "contracts/inventory.hpp"
 
 namespace nbx::contracts {

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "contracts/compare.hpp"
+#include "contracts/gates/compare.hpp"
 #include "contracts/inventory.hpp"
 #include "contracts/pattern.hpp"
 

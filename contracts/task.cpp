@@ -6,9 +6,9 @@
 #include <chrono>
 #include <map>
 
-#include "contracts/declared.hpp"
+#include "contracts/gates/declared.hpp"
+#include "contracts/gates/red.hpp"
 #include "contracts/random.hpp"
-#include "contracts/red.hpp"
 
 namespace nbx::contracts {
 namespace {

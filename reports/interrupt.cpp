@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "contracts/executor.hpp"
+#include "contracts/child/executor.hpp"
 
 namespace nbx::reports {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "contracts/executor.hpp"
+#include "contracts/child/executor.hpp"
 #include "reports/cli.hpp"
 #include "reports/exit_code.hpp"
 

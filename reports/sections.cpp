@@ -17,6 +17,7 @@ using contracts::ControlResult;
 using contracts::RunResult;
 using contracts::State;
 
+constexpr std::size_t section_width = 120;
 constexpr double loose_share = 1.0 / 50;
 // Of one kernel and clause, this many red cases are shown in full, and this many more by name.
 constexpr std::size_t shown_in_full = 3, shown_by_name = 10;
@@ -24,7 +25,7 @@ constexpr std::size_t shown_in_full = 3, shown_by_name = 10;
 using Lines = std::vector<std::pair<std::string, std::string>>;
 
 std::string section(const std::string& title, const Lines& lines) {
-  return lines.empty() ? "" : title + "\n" + labelled(lines) + "\n";
+  return lines.empty() ? "" : title + "\n" + labelled(lines, section_width) + "\n";
 }
 
 std::string failed_packs(const RunResult& result, const Paint& paint) {
@@ -196,7 +197,7 @@ std::string quality(const RunResult& result, const Tally& tally) {
     lines.emplace_back("open", fmt::format("{} elements that may overflow in the kernel, held to classes alone",
                                            grouped(tally.overflow_open)));
   }
-  return lines.empty() ? "" : labelled(lines) + "\n";
+  return lines.empty() ? "" : labelled(lines, section_width) + "\n";
 }
 
 std::string notes(const RunResult& result, const Tally& tally, const Paint& paint) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "contracts/executor.hpp"
+#include "contracts/child/executor.hpp"
 
 namespace nbx::contracts {
 

@@ -1,5 +1,5 @@
 // Poison, layouts and guarded memory by themselves, in this process.
-#include "contracts/guarded_memory.hpp"
+#include "contracts/child/guarded_memory.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "contracts/shared_file.hpp"
-#include "contracts/tensor_layout.hpp"
+#include "contracts/child/shared_file.hpp"
+#include "contracts/child/tensor_layout.hpp"
 #include "tests/contracts/calls.hpp"
 
 namespace nbx::contracts::sandbox {

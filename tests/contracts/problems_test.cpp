@@ -4,12 +4,12 @@
 #include <cmath>
 #include <set>
 
-#include "contracts/attention_inputs.hpp"
-#include "contracts/clause.hpp"
-#include "contracts/compare.hpp"
 #include "contracts/dense.hpp"
-#include "contracts/findings.hpp"
+#include "contracts/families/attention_inputs.hpp"
 #include "contracts/formats.hpp"
+#include "contracts/gates/clause.hpp"
+#include "contracts/gates/compare.hpp"
+#include "contracts/gates/findings.hpp"
 #include "contracts/random.hpp"
 
 namespace nbx::contracts {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "contracts/dense.hpp"
-#include "contracts/red.hpp"
+#include "contracts/gates/red.hpp"
 
 namespace nbx::contracts {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "contracts/executor.hpp"
+#include "contracts/child/executor.hpp"
 
 int main(int argc, char** argv) {
   using std::string_view;

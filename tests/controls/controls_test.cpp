@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "contracts/clause.hpp"
-#include "contracts/family.hpp"
+#include "contracts/families/family.hpp"
+#include "contracts/gates/clause.hpp"
 #include "contracts/pattern.hpp"
 
 namespace nbx::contracts {

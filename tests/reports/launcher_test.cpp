@@ -88,11 +88,12 @@ TEST_F(Launcher, TestBuildsAllAndRunsCtest) {
 }
 
 TEST_F(Launcher, ShowsWhatAFailedStepSaid) {
-  program("cmake", "echo 'CMake Error: no compiler'; exit 1\n");
+  program("cmake", "echo '[1/9] Building'; echo 'CMake Error: no compiler'; exit 1\n");
   const Ended ended = launch({"run"});
   EXPECT_EQ(ended.code, 3);
   EXPECT_EQ(ended.out, "");
   EXPECT_THAT(ended.err, HasSubstr("CMake Error: no compiler\nnbx-contract: configuration failed\n"));
+  EXPECT_THAT(ended.err, Not(HasSubstr("[1/9]")));
 }
 
 TEST_F(Launcher, UnderBisectAFailedStepIs125) {

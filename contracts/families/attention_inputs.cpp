@@ -1,0 +1,340 @@
+#include "contracts/families/attention_inputs.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "contracts/formats.hpp"
+#include "contracts/random.hpp"
+
+namespace nbx::contracts {
+namespace {
+
+using enum AttentionKind;
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::int64_t tile = 64;
+
+std::int64_t value_dim(const AttentionProblem& p) { return p.Dv ? p.Dv : p.D; }
+
+/// What a score of `s` needs from q · k, under the default scale.
+double for_score(const AttentionProblem& p, double s) { return s * std::sqrt(static_cast<double>(p.D)); }
+
+double pick_tiny(oracle::Format format, Random& random) {
+  const double scale[] = {0.0, -0.0, oracle::quantum(format), oracle::smallest_normal(format)};
+  return random.sign() * scale[random.below(4)] * (1 + static_cast<double>(random.below(3)));
+}
+
+/// Component d of query i.
+double query(const AttentionProblem& p, oracle::Format format, std::int64_t i, std::int64_t d, Random& random) {
+  const double x = random.normal();
+  switch (p.kind) {
+    case uniform:
+      return random.uniform(-1, 1);
+    case wide:
+      return random.sign() * std::ldexp(1 + random.unit(), static_cast<int>(random.below(10)) - 7);
+    case constant:
+      return 1;
+    case powers:
+      return d == 0 ? 2 : 0.25;
+    case sink:
+    case anti:
+    case far:
+    case negative:
+    case rising:
+      return d == 0 ? 8 : 0.5 * x;
+    case tiny:
+      return pick_tiny(format, random);
+    case overflow:
+      return random.sign() * oracle::largest_finite(format) * (d % 2 ? 1.0 : 0.5);
+    case zero_query:
+      return 0;
+    case last_dims:
+      return 2 * d >= p.D ? 1.5 * x : 0x1p-6 * x;
+    case clusters:
+      return d == i % p.D ? 16 : 0;
+    default:
+      return x;
+  }
+}
+
+/// Component d of key j; `special` is a key drawn from the seed.
+double key(const AttentionProblem& p, oracle::Format format, std::int64_t j, std::int64_t d, std::int64_t special,
+           Random& random) {
+  const double x = random.normal();
+  const bool first = d == 0;
+  switch (p.kind) {
+    case uniform:
+      return random.uniform(-1, 1);
+    case wide:
+      return random.sign() * std::ldexp(1 + random.unit(), static_cast<int>(random.below(10)) - 7);
+    case constant:
+      return 1;
+    case powers:
+      return d % 2 ? 1 : 0.5;
+    case equal:
+      return 0.25 * static_cast<double>((d * 7) % 5 - 2);
+    case sink:
+      return !first ? 0.5 * x : j == special ? for_score(p, 4 + 0.7 * std::ilogb(static_cast<double>(p.Tk))) / 8 : 0;
+    case anti:
+      return first ? for_score(p, -200) / 8 : 0.5 * x;
+    case far:
+      return first ? for_score(p, -1500.0 * static_cast<double>(random.below(4))) / 8 : 0.5 * x;
+    case negative:
+      return first ? for_score(p, -20) / 8 : 0.5 * x;
+    case rising: {
+      const double step = std::min(0.5, 24.0 * tile / static_cast<double>(p.Tk));
+      return first ? for_score(p, step * static_cast<double>(j / tile)) / 8 : 0.5 * x;
+    }
+    case tiny:
+      return pick_tiny(format, random);
+    case overflow:
+      return random.sign() * oracle::largest_finite(format);
+    case last_dims:
+      return 2 * d >= p.D ? 1.5 * x : 0x1p-6 * x;
+    case clusters:
+      return d == j % p.D ? 16 : 0;
+    default:
+      return x;
+  }
+}
+
+/// Component d of value j.
+double value(const AttentionProblem& p, oracle::Format format, std::int64_t j, std::int64_t d, Random& random) {
+  const double x = random.normal();
+  switch (p.kind) {
+    case uniform:
+      return random.uniform(-1, 1);
+    case wide:
+      return random.sign() * std::ldexp(1 + random.unit(), static_cast<int>(random.below(20)) - 14);
+    case constant:
+    case ones_value:
+      return 1;
+    case powers:
+      return std::ldexp(j % 2 ? 1 : -1, static_cast<int>(j % 4) + static_cast<int>(d % 3));
+    case tiny:
+      return pick_tiny(format, random);
+    case largest:
+      return random.sign() * oracle::largest_finite(format) * (random.below(2) ? 1.0 : 0.75);
+    case one_hot:
+      return j % value_dim(p) == d ? 1 : 0;
+    case clusters:
+      return d == (j / p.D) % value_dim(p) ? 1024 : x;
+    case markers: {
+      // One marked key a tile, drawn, and the last key; each in a column of its own so that they do not drown each
+      // other.
+      const std::int64_t t = j / tile;
+      const auto place = static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(t) + 17) % tile);
+      const bool marked = (j % tile == place || j == p.Tk - 1) && d == t % value_dim(p);
+      return marked ? 1024 : x;
+    }
+    default:
+      return x;
+  }
+}
+
+using Fill = double (*)(const AttentionProblem&, oracle::Format, std::int64_t, std::int64_t, std::int64_t, Random&);
+
+SharedBytes fill(const AttentionProblem& p, DLDataType type, const Shape& shape, Random random, Fill element) {
+  // (batch, head, position, component)
+  auto bytes = std::make_shared<Bytes>(static_cast<std::size_t>(count(shape)) * (type.bits / 8));
+  const oracle::Format format = *oracle_format(type);
+  std::int64_t index = 0;
+  for (std::int64_t bh = 0; bh < shape[0] * shape[1]; ++bh) {
+    const std::int64_t special = shape[2] ? random.below(shape[2]) : 0;
+    for (std::int64_t j = 0; j < shape[2]; ++j)
+      for (std::int64_t d = 0; d < shape[3]; ++d)
+        put_pattern(*bytes, type, index++, oracle::encode(format, element(p, format, j, d, special, random)));
+  }
+  return bytes;
+}
+
+/// Keys and values in equal and opposite pairs: (k, v), (k, -v).
+void pair_up(Bytes& k, Bytes& v, const Shape& k_shape, const Shape& v_shape, DLDataType type) {
+  const std::uint32_t sign = 1u << (type.bits - 1);
+  for (std::int64_t bh = 0; bh < k_shape[0] * k_shape[1]; ++bh)
+    for (std::int64_t j = 0; j + 1 < k_shape[2]; j += 2) {
+      const std::int64_t k0 = (bh * k_shape[2] + j) * k_shape[3], v0 = (bh * v_shape[2] + j) * v_shape[3];
+      for (std::int64_t d = 0; d < k_shape[3]; ++d)
+        put_pattern(k, type, k0 + k_shape[3] + d, pattern_at(k, type, k0 + d));
+      for (std::int64_t d = 0; d < v_shape[3]; ++d)
+        put_pattern(v, type, v0 + v_shape[3] + d, pattern_at(v, type, v0 + d) ^ sign);
+    }
+}
+
+Shape bias_shape(const AttentionProblem& p) {
+  switch (p.bias) {
+    case BiasShape::none:
+      return {};
+    case BiasShape::qk:
+      return {p.Tq, p.Tk};
+    case BiasShape::k:
+      return {1, p.Tk};
+    case BiasShape::bqk:
+      return {p.B, p.Tq, p.Tk};
+    case BiasShape::b1k:
+      return {p.B, 1, p.Tk};
+    case BiasShape::bhqk:
+      return {p.B, p.H, p.Tq, p.Tk};
+    case BiasShape::b11k:
+      return {p.B, 1, 1, p.Tk};
+    case BiasShape::h11k:
+      return {1, p.H, 1, p.Tk};
+    case BiasShape::qk1:
+      return {p.B, 1, p.Tq, 1};
+  }
+  return {};
+}
+
+SharedBytes make_bias(const AttentionProblem& p, DLDataType type, const Shape& shape, Random random) {
+  auto bytes = std::make_shared<Bytes>(static_cast<std::size_t>(count(shape)) * (type.bits / 8));
+  const std::size_t rank = shape.size();
+  for (std::int64_t i = 0; i < count(shape); ++i) {
+    const Shape at = coordinates(shape, i);
+    const std::int64_t row = at[rank - 2], j = at[rank - 1], b = rank > 2 ? at[0] : 0;
+    double x = 0.75 * random.normal();
+    switch (p.mask) {
+      case Masking::none:
+        break;
+      case Masking::padding:
+        x = j >= p.Tk - 1 - (p.Tk / 3) * (b % 2 + 1) / 2 ? -inf : x;
+        break;
+      case Masking::holes:
+        x = random.below(4) == 0 ? -inf : x;
+        break;
+      case Masking::rows:
+        x = row % 3 == 1 ? -inf : x;
+        break;
+    }
+    put_pattern(*bytes, type, i, oracle::encode(*oracle_format(type), x));
+  }
+  return bytes;
+}
+
+/// Puts special values in place. Positions come from the seed, but for those that a plant fixes by what sees them.
+void plant(const AttentionProblem& p, AttentionData& data, Bytes& q, Bytes& k, Bytes& v, Random random) {
+  const oracle::Format format = *oracle_format(data.format);
+  const auto put = [&](Bytes& bytes, const Shape& shape, std::int64_t position, double x) {
+    const std::int64_t bh = random.below(shape[0] * shape[1]);
+    const std::int64_t index = (bh * shape[2] + position) * shape[3] + random.below(shape[3]);
+    put_pattern(bytes, data.format, index, oracle::encode(format, x));
+    return index;
+  };
+  const std::int64_t visible = random.below(p.causal == oracle::Causal::top_left ? std::min(p.Tq, p.Tk) : p.Tk);
+  const std::int64_t hidden = p.Tq + random.below(std::max<std::int64_t>(1, p.Tk - p.Tq));  // of top_left
+  const std::int64_t masked = p.Tk - 1;                                                     // of padding
+  switch (p.plant) {
+    case Plant::none:
+      break;
+    case Plant::nan_query:
+      put(q, data.q_shape, random.below(p.Tq), nan);
+      break;
+    case Plant::nan_key:
+      put(k, data.k_shape, visible, nan);
+      break;
+    case Plant::nan_value:
+      put(v, data.v_shape, visible, nan);
+      break;
+    case Plant::inf_key:
+      put(k, data.k_shape, visible, inf);
+      break;
+    case Plant::inf_value:
+      put(v, data.v_shape, visible, -inf);
+      break;
+    case Plant::opposite_infs: {
+      const std::int64_t first = put(v, data.v_shape, visible / 2, inf);
+      const std::int64_t other = first + data.v_shape[3] * (p.Tk / 2 - 1);
+      put_pattern(v, data.format, other, oracle::encode(format, -inf));
+      break;
+    }
+    case Plant::hidden_nan_key:
+      put(k, data.k_shape, hidden, nan);
+      break;
+    case Plant::hidden_nan_value:
+      put(v, data.v_shape, hidden, nan);
+      break;
+    case Plant::partly_hidden_nan:
+      put(v, data.v_shape, p.Tk / 2, nan);
+      break;
+    case Plant::masked_nan_key:
+      put(k, data.k_shape, masked, nan);
+      break;
+    case Plant::masked_nan_value:
+      put(v, data.v_shape, masked, nan);
+      break;
+  }
+}
+
+const char* bias_name(BiasShape bias) {
+  constexpr const char* names[] = {"none", "qk", "1k", "bqk", "b1k", "bhqk", "b11k", "1h1k", "b1q1"};
+  return names[static_cast<int>(bias)];
+}
+
+const char* mask_name(Masking mask) {
+  constexpr const char* names[] = {"none", "padding", "holes", "rows"};
+  return names[static_cast<int>(mask)];
+}
+
+}  // namespace
+
+const char* kind_name(AttentionKind kind) {
+  constexpr const char* names[] = {"normal",   "uniform",   "wide",    "sink",       "cancelling", "constant",
+                                   "powers",   "anti",      "equal",   "far",        "tiny",       "largest",
+                                   "overflow", "negative",  "markers", "zero_query", "one_hot",    "ones_value",
+                                   "rising",   "last_dims", "clusters"};
+  return names[static_cast<int>(kind)];
+}
+
+const char* plant_name(Plant plant) {
+  constexpr const char* names[] = {
+      "none",          "nan_query",      "nan_key",          "nan_value",         "inf_key",        "inf_value",
+      "opposite_infs", "hidden_nan_key", "hidden_nan_value", "partly_hidden_nan", "masked_nan_key", "masked_nan_value"};
+  return names[static_cast<int>(plant)];
+}
+
+std::string problem_name(const AttentionProblem& p) {
+  std::string name = fmt::format("B={},H={},Hk={},Tq={},Tk={},D={}", p.B, p.H, p.Hk, p.Tq, p.Tk, p.D);
+  if (p.Dv) name += fmt::format(",Dv={}", p.Dv);
+  if (p.causal == oracle::Causal::top_left) name += ",causal=top_left";
+  if (p.causal == oracle::Causal::bottom_right) name += ",causal=bottom_right";
+  if (p.bias != BiasShape::none) name += fmt::format(",bias={}{}", bias_name(p.bias), p.f32_bias ? ".f32" : "");
+  if (p.mask != Masking::none) name += fmt::format(",mask={}", mask_name(p.mask));
+  if (p.scale != 0) name += fmt::format(",scale={}", p.scale);
+  name += fmt::format(",{}", kind_name(p.kind));
+  if (p.plant != Plant::none) name += fmt::format(",plant={}", plant_name(p.plant));
+  return name;
+}
+
+AttentionData make_attention_data(const AttentionProblem& p, DLDataType format, std::uint64_t seed) {
+  const std::string name = problem_name(p);
+  AttentionData data;
+  data.format = format;
+  data.q_shape = {p.B, p.H, p.Tq, p.D};
+  data.k_shape = {p.B, p.Hk, p.Tk, p.D};
+  data.v_shape = {p.B, p.Hk, p.Tk, value_dim(p)};
+  data.q = fill(p, format, data.q_shape, Random(seed, name + "/q"),
+                [](const AttentionProblem& a, oracle::Format f, std::int64_t i, std::int64_t d, std::int64_t,
+                   Random& r) { return query(a, f, i, d, r); });
+  data.k = fill(p, format, data.k_shape, Random(seed, name + "/k"), key);
+  data.v = fill(p, format, data.v_shape, Random(seed, name + "/v"),
+                [](const AttentionProblem& a, oracle::Format f, std::int64_t j, std::int64_t d, std::int64_t,
+                   Random& r) { return value(a, f, j, d, r); });
+  if (p.kind == cancelling || p.plant != Plant::none) {
+    auto q = std::make_shared<Bytes>(*data.q), k = std::make_shared<Bytes>(*data.k),
+         v = std::make_shared<Bytes>(*data.v);
+    if (p.kind == cancelling) pair_up(*k, *v, data.k_shape, data.v_shape, format);
+    plant(p, data, *q, *k, *v, Random(seed, name + "/plant"));
+    data.q = q;
+    data.k = k;
+    data.v = v;
+  }
+  if (p.bias != BiasShape::none) {
+    data.bias_shape = bias_shape(p);
+    data.bias_format = p.f32_bias ? f32_type : format;
+    data.bias = make_bias(p, data.bias_format, *data.bias_shape, Random(seed, name + "/bias"));
+  }
+  return data;
+}
+
+}  // namespace nbx::contracts

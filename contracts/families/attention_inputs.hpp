@@ -1,0 +1,27 @@
+// The inputs of an attention problem: exact bit patterns from the seed.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "contracts/dense.hpp"
+#include "contracts/families/attention_problems.hpp"
+
+namespace nbx::contracts {
+
+struct AttentionData {
+  DLDataType format{};
+  Shape q_shape, k_shape, v_shape;
+  SharedBytes q, k, v;
+  std::optional<Shape> bias_shape;  // as the call has it: rank 2, 3 or 4
+  DLDataType bias_format{};
+  SharedBytes bias;
+};
+
+const char* kind_name(AttentionKind kind);
+const char* plant_name(Plant plant);
+/// "B=1,H=4,Hk=2,Tq=130,Tk=257,D=64,causal=top_left,sink".
+std::string problem_name(const AttentionProblem& problem);
+AttentionData make_attention_data(const AttentionProblem& problem, DLDataType format, std::uint64_t seed);
+
+}  // namespace nbx::contracts

@@ -1,0 +1,33 @@
+// The families that exist. Add one: a line here, and its own file.
+#include <algorithm>
+
+#include "contracts/families/attention_family.hpp"
+#include "contracts/families/softmax_family.hpp"
+
+namespace nbx::contracts {
+
+std::span<const Family* const> families() {
+  static const Family* const all[] = {&softmax_family(), &log_softmax_family(), &attention_family()};
+  return all;
+}
+
+const Family* family_named(std::string_view name) {
+  for (const Family* family : families())
+    if (family->name() == name) return family;
+  return nullptr;
+}
+
+Call call_for(const Family& family, const KernelInfo& kernel, const Call& call) {
+  Call out = call;
+  out.kernel = kernel.name;
+  const auto optional = family.optional_outputs();
+  std::erase_if(out.tensors, [&](const CallTensor& tensor) {
+    const bool is_optional = std::find(optional.begin(), optional.end(), tensor.name) != optional.end();
+    const bool given = std::find(kernel.optional_outputs.begin(), kernel.optional_outputs.end(), tensor.name) !=
+                       kernel.optional_outputs.end();
+    return is_optional && !given;
+  });
+  return out;
+}
+
+}  // namespace nbx::contracts

@@ -1,0 +1,85 @@
+// Gate 1: every element of every output within its proven bound, under every configuration of the launch.
+#include <fmt/format.h>
+
+#include "contracts/formats.hpp"
+#include "contracts/gates/clause.hpp"
+#include "contracts/gates/compare.hpp"
+#include "contracts/gates/red.hpp"
+#include "oracle/verdict.hpp"
+
+namespace nbx::contracts {
+namespace {
+
+void merge(Verdict& into, const oracle::Judgement& one) {
+  into.elements += one.elements;
+  into.overflow_open += one.overflow_open;
+  into.escalations.resize(one.escalations.size());
+  for (std::size_t i = 0; i < one.escalations.size(); ++i) into.escalations[i] += one.escalations[i];
+  into.worst_share = std::max(into.worst_share, one.worst_share);
+}
+
+/// Judges each output of one run; adds to `total`, and returns a red at the first that does not hold.
+std::optional<Verdict> judge_outputs(Subject& subject, const std::string& launch, const Call& call,
+                                     const Outcome& outcome, Verdict& total) {
+  const Prepared& prepared = *subject.prepared;
+  const auto tensors = output_tensors(call);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const std::size_t index = prepared.output_index(tensors[i]->name);
+    const oracle::Evaluation::Output& output = prepared.evaluation.outputs[index];
+    const oracle::Bounds& bounds = output.bounds[subject.arithmetic];
+    const oracle::Judgement judgement =
+        oracle::judge(output, bounds, outcome.outputs.at(i), *oracle_format(tensors[i]->dtype), prepared.refine, index);
+    merge(total, judgement);
+    const auto lines = [&] {
+      return reference_lines(subject, launch, output_info(*prepared.instance, tensors[i]->name), index, bounds,
+                             outcome.outputs[i], judgement);
+    };
+    if (judgement.holds() && subject.explaining)
+      for (auto& line : lines()) total.detail.push_back(std::move(line));
+    if (judgement.holds()) continue;
+    if (judgement.undecided && judgement.wrong.empty())
+      throw std::runtime_error(fmt::format("an element of {} could not be decided with 4,096 bits", tensors[i]->name));
+    Verdict red = red_text(lines());
+    red.worst_share = judgement.worst_share;
+    red.elements = total.elements;
+    return red;
+  }
+  return std::nullopt;
+}
+
+Verdict judge_reference(Subject& subject) {
+  const Outcome& base = subject.base();
+  if (auto verdict = not_run(subject, "", base)) return *verdict;
+  const Call plain = subject.call(subject.prepared->instance->call());
+  Verdict total = Verdict::passed();
+  if (auto red = judge_outputs(subject, "", plain, base, total)) return *red;
+  for (const AxisInfo& axis : subject.kernel().axes)
+    for (const std::int64_t value : axis.values) {
+      Call call = plain;
+      call.launch.options = {int_param(axis.option, value)};
+      const std::string launch = fmt::format("{}={}", axis.option, value);
+      const Outcome outcome = subject.run(call);
+      if (outcome.kind == Outcome::Kind::refused && outcome.status == NBX_UNSUPPORTED) continue;
+      if (auto verdict = not_run(subject, launch, outcome)) return *verdict;
+      if (outcome.outputs == base.outputs) continue;  // the same bits have the same verdict
+      if (auto red = judge_outputs(subject, launch, call, outcome, total)) return *red;
+    }
+  if (total.elements == 0) return {};  // an empty output asks nothing
+  return total;
+}
+
+constexpr Clause table[] = {
+    {.id = "gate1.reference",
+     .sentence = "every element lies within its proven bound, under every configuration of the launch",
+     .source = "the definition; the bound follows from the declared arithmetic (oracle/README.md)",
+     .gate = 1,
+     .applies = always,
+     .equality = false,
+     .judge = judge_reference},
+};
+
+}  // namespace
+
+std::span<const Clause> gate1_clauses() { return table; }
+
+}  // namespace nbx::contracts
