@@ -34,10 +34,12 @@ std::string without_kernel(const std::string& name, const std::string& kernel) {
 
 std::string known_remark(const KernelResult& kernel, const RunResult& result) {
   std::vector<std::string> reasons;
+  std::int64_t count = 0;
   for (const contracts::FindingResult& finding : result.findings) {
-    if (finding.kernel == kernel.kernel && finding.showed) reasons.push_back(finding.reason);
+    if (finding.kernel != kernel.kernel || !finding.showed) continue;
+    ++count;
+    if (std::find(reasons.begin(), reasons.end(), finding.reason) == reasons.end()) reasons.push_back(finding.reason);
   }
-  const auto count = static_cast<std::int64_t>(reasons.size());
   return counted(count, "finding") + (reasons.empty() ? "" : ": ") + joined(reasons, "; ");
 }
 

@@ -8,11 +8,18 @@
 
 namespace nbx::reports {
 
-std::string labelled(const std::vector<std::pair<std::string, std::string>>& lines) {
-  std::size_t width = 11;
-  for (const auto& [label, text] : lines) width = std::max(width, width_of(label) + 3);
+std::string labelled(const std::vector<std::pair<std::string, std::string>>& lines, std::size_t width) {
+  std::size_t column = 11;
+  for (const auto& [label, text] : lines) column = std::max(column, width_of(label) + 3);
+  const std::size_t room = std::max<std::size_t>(width > column + 2 ? width - column - 2 : 0, 40);
   std::string out;
-  for (const auto& [label, text] : lines) out += fmt::format("  {}{}\n", left(label, width), text);
+  for (const auto& [label, text] : lines) {
+    std::string_view first = label;
+    for (const std::string& line : wrapped(text, room)) {
+      out += fmt::format("  {}{}\n", left(first, column), line);
+      first = "";
+    }
+  }
   return out;
 }
 

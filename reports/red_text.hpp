@@ -8,8 +8,10 @@
 
 namespace nbx::reports {
 
-/// Labels and text in two columns, one line each, indented by two.
-std::string labelled(const std::vector<std::pair<std::string, std::string>>& lines);
+constexpr std::size_t no_limit = static_cast<std::size_t>(-1);
+
+/// Labels and text in two columns, indented by two. Text that makes a line wider than `width` goes on below itself.
+std::string labelled(const std::vector<std::pair<std::string, std::string>>& lines, std::size_t width = no_limit);
 
 /// The block of one case that carries a Red: a heading, the case, its lines, the command. Ends with a line feed.
 std::string red_text(const contracts::CaseResult& one, const Paint& paint);

@@ -103,6 +103,21 @@ std::string clipped_case(std::string_view clause_and_problem, std::size_t width)
   return clipped(std::string(clause) + std::string(ellipsis) + ")", width);
 }
 
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  while (width_of(text) > width) {
+    // The last blank that leaves a line short enough, else the first.
+    const std::size_t end = byte_of(text, width);
+    std::size_t blank = text.rfind(' ', end);
+    if (blank == std::string_view::npos || blank == 0) blank = text.find(' ', end);
+    if (blank == std::string_view::npos) break;
+    lines.emplace_back(text.substr(0, blank));
+    text.remove_prefix(blank + 1);
+  }
+  lines.emplace_back(text);
+  return lines;
+}
+
 std::string shell_word(std::string_view text) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

@@ -33,6 +33,9 @@ std::string clipped(std::string_view text, std::size_t width);
 /// `clause(problem)` at most `width` wide: what is left out is the start of the problem, "gate1.reference(…,sink)".
 std::string clipped_case(std::string_view clause_and_problem, std::size_t width);
 
+/// Lines at most `width` wide, broken at blanks; a longer word stands on a line of its own. Never empty.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+
 /// One word for a shell.
 std::string shell_word(std::string_view text);
 

@@ -72,6 +72,14 @@ TEST(Summary, OfAGreenRunIsShort) {
             "SUMMARY 1 kernels: 1 pass gates 1-4, 0 fail, 0 known findings; 1 controls: 1 red as planted, 0 missed\n");
 }
 
+TEST(Summary, InBriefLeavesOutPlainPassesAlone) {
+  const std::string text = summary(sample::report(sample::everything()), {.all = false, .width = 120, .paint = {}});
+  for (const char* shown : {"  known     math.published", "  FAIL      flash.simt", "  declined  softmax.tile.bf16"}) {
+    EXPECT_THAT(text, HasSubstr(shown));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("  ok  ")));
+}
+
 TEST(Summary, LastLineHasTheAgreedForm) {
   Tally tally;
   tally.kernels = tally.pass = 142;
@@ -113,6 +121,17 @@ TEST(Summary, ShowsSomeOfManyRedCasesInFullAndSaysHowManyMore) {
   EXPECT_THAT(text, HasSubstr("  also       flash.simt.f32/gate1.reference(seed=12)\n"));
   EXPECT_THAT(text, HasSubstr("  and        7 more, which --json lists in full\n"));
   EXPECT_THAT(text, Not(HasSubstr("seed=13")));
+}
+
+TEST(Summary, TellsTheReasonOfSeveralFindingsOnceAndWrapsLongText) {
+  contracts::RunResult result = sample::everything();
+  contracts::FindingResult second = sample::finding(true);
+  second.id = "nan-scrubbed-later";
+  result.findings.push_back(second);
+  result.controls[1].planted = std::string(100, 'x') + " and the rest";
+  const std::string text = summary(sample::report(result), {});
+  EXPECT_THAT(text, HasSubstr("655 cases   2 findings: a NaN key is scrubbed to zero   "));
+  EXPECT_THAT(text, HasSubstr("  planted    " + std::string(100, 'x') + " and\n             the rest\n"));
 }
 
 TEST(Summary, TellsReasonsThatDifferInNumbersAloneOnce) {

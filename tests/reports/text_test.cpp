@@ -1,6 +1,6 @@
 #include "reports/text.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <limits>
 
@@ -54,6 +54,16 @@ TEST(Text, ClipsACaseFromTheStartOfItsProblem) {
   EXPECT_EQ(clipped_case(name, 25), "gate1.reference(…,sink)");
   EXPECT_EQ(clipped_case(name, 20), "gate1.reference(…)");
   EXPECT_EQ(clipped_case(name, 10), "gate1.ref…");
+}
+
+TEST(Text, WrapsAtBlanks) {
+  using testing::ElementsAre;
+  EXPECT_THAT(wrapped("", 5), ElementsAre(""));
+  EXPECT_THAT(wrapped("a ± c", 5), ElementsAre("a ± c"));
+  EXPECT_THAT(wrapped("a ± c d", 5), ElementsAre("a ± c", "d"));
+  EXPECT_THAT(wrapped("aa bb cc", 4), ElementsAre("aa", "bb", "cc"));
+  EXPECT_THAT(wrapped("a longer_word b", 4), ElementsAre("a", "longer_word", "b"));
+  EXPECT_THAT(wrapped("longer_word", 4), ElementsAre("longer_word"));
 }
 
 TEST(Text, QuotesForTheShell) {
