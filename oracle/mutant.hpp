@@ -32,8 +32,8 @@ enum class Mutant : std::uint8_t {
 std::string_view name(Mutant mutant);
 std::span<const Mutant> all_mutants();
 
-/// Outputs of the mutant, in Evaluation's order; empty where the mutant does not apply (a single key tile to swap, H = 1
-/// for the wrong head, ...). `position` draws the tile, row, split or head that the fault sits in.
+/// Outputs of the mutant, in Evaluation's order; empty where the mutant does not apply (a single key tile to swap, H =
+/// 1 for the wrong head, ...). `position` draws the tile, row, split or head that the fault sits in.
 std::vector<std::vector<double>> mutate(const AttentionInput& input, Mutant mutant, std::uint64_t position);
 std::vector<std::vector<double>> mutate(const SoftmaxInput& input, Mutant mutant, std::uint64_t position);
 

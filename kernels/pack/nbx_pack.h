@@ -155,12 +155,12 @@ typedef struct nbx_arithmetic {
   nbx_log2_at log2_at;
   nbx_normalise normalise;
   nbx_masked_value masked_value;
-  DLDataType p_format;  /* of the weights as P·V reads them */
-  double exp_ulp;       /* |exp or exp2 − exact| ≤ exp_ulp · max(ulp(exact), 2^−149) */
-  double log_ulp;       /* of the logarithm in an LSE or a log-softmax, the whole of log(l), same unit */
-  double divide_ulp;    /* 0.5 is IEEE */
-  int64_t sum_depth;    /* the most additions that one weight passes through in the row sum */
-  int64_t rescales;     /* the most times that a running maximum can move within a row; 0: none is kept */
+  DLDataType p_format; /* of the weights as P·V reads them */
+  double exp_ulp;      /* |exp or exp2 − exact| ≤ exp_ulp · max(ulp(exact), 2^−149) */
+  double log_ulp;      /* of the logarithm in an LSE or a log-softmax, the whole of log(l), same unit */
+  double divide_ulp;   /* 0.5 is IEEE */
+  int64_t sum_depth;   /* the most additions that one weight passes through in the row sum */
+  int64_t rescales;    /* the most times that a running maximum can move within a row; 0: none is kept */
   uint32_t flush_to_zero;
 } nbx_arithmetic;
 
@@ -191,26 +191,26 @@ typedef struct nbx_limits {
 /* A kernel that is wrong on purpose. */
 typedef struct nbx_control {
   uint32_t struct_size;
-  const char* mutates;            /* the honest kernel */
-  const char* planted;            /* what was planted, one sentence */
-  const char* const* red_at;      /* clause ids; red at each of these, green at all others of earlier gates */
+  const char* mutates;       /* the honest kernel */
+  const char* planted;       /* what was planted, one sentence */
+  const char* const* red_at; /* clause ids; red at each of these, green at all others of earlier gates */
   size_t red_at_count;
-  const char* const* problems;    /* patterns of problems that it is judged on; none: the quick set of the family */
+  const char* const* problems; /* patterns of problems that it is judged on; none: the quick set of the family */
   size_t problem_count;
-  const char* verdict;            /* NULL: must be red. "equivalent": provably changes nothing.
-                                     "within bound": provably fits it. The proof stands in `planted`. */
-  uint32_t crashes;               /* 1 where the planted fault is a crash or a hang */
+  const char* verdict; /* NULL: must be red. "equivalent": provably changes nothing.
+                          "within bound": provably fits it. The proof stands in `planted`. */
+  uint32_t crashes;    /* 1 where the planted fault is a crash or a hang */
 } nbx_control;
 
 typedef struct nbx_kernel nbx_kernel;
 struct nbx_kernel {
   uint32_t struct_size;
-  const char* name;                   /* family.variant.format: "math.simt.bf16" */
-  const char* family;                 /* the contract that applies: "softmax", "log_softmax", "attention" */
-  DLDataType format;                  /* of the family's main operands and outputs */
+  const char* name;                    /* family.variant.format: "math.simt.bf16" */
+  const char* family;                  /* the contract that applies: "softmax", "log_softmax", "attention" */
+  DLDataType format;                   /* of the family's main operands and outputs */
   const char* const* optional_outputs; /* outputs that it gives where the problem has them ("lse") */
   size_t optional_output_count;
-  uint32_t alignment;                 /* bytes that each tensor's data must be aligned to */
+  uint32_t alignment; /* bytes that each tensor's data must be aligned to */
   const nbx_axis* const* axes;
   size_t axis_count;
   const nbx_equality* const* equalities;
