@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "oracle/double_double.hpp"

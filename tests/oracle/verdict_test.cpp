@@ -175,6 +175,9 @@ TEST(Verdict, JustInsideAndJustOutsideTheBound) {
   EXPECT_FALSE(one(1, 0x1p-60, 0x1p-23).holds(1 + 0x1p-23)) << "undecided without a refinement";
   EXPECT_TRUE(one(1, 0x1p-60, 0x1p-23).judge({1 + 0x1p-23}).undecided);
   EXPECT_TRUE(one(1, 0x1p-60, 0x1p-23).judge({1 + 0x1p-22}).wrong.size() == 1);
+  // |error| - radius is the bound itself: neither inequality holds.
+  EXPECT_TRUE(one(1, 0x1p-24, 0x1p-24).judge({1 + 0x1p-23}).undecided);
+  EXPECT_THAT(one(1, 0x1p-24, 0x1p-24).judge({1 + 0x1p-23}).wrong, IsEmpty());
 }
 
 TEST(Verdict, ABoundOfZeroStillDecides) {
@@ -269,6 +272,9 @@ TEST(Verdict, OpenElementsTakeTheirClassesFromTheBounds) {
   EXPECT_FALSE(open.holds(NAN));
   EXPECT_FALSE(open.holds(1));
   EXPECT_EQ(open.judge({infinity}).overflow_open, 1);
+  EXPECT_EQ(open.judge({3e38}).overflow_open, 1) << "counted though it lies within its bound";
+  open.bounds.classes[0] = Class::plus_infinity;
+  EXPECT_FALSE(open.holds(3e38));
   open.bounds.open[0] = 0;  // not open: the classes of the bounds count for nothing
   EXPECT_FALSE(open.holds(infinity));
   EXPECT_EQ(open.judge({infinity}).overflow_open, 0);
