@@ -31,9 +31,10 @@ State state_of(Verdict::Kind kind) {
 
 }  // namespace
 
-std::string again_command(const Inventory& inventory, const Inventory::Entry& entry, const std::string& case_name,
-                          const RunOptions& options) {
-  std::string command = fmt::format("./nbx-contract explain '{}' --seed {}", case_name, options.seed);
+std::string again_command(const Inventory& inventory, const Inventory::Entry& entry, const std::string& verb,
+                          const std::string& name, const RunOptions& options) {
+  const char* quote = name.find_first_of("( '") == std::string::npos ? "" : "'";
+  std::string command = fmt::format("./nbx-contract {} {}{}{} --seed {}", verb, quote, name, quote, options.seed);
   const Inventory::Pack& pack = inventory.packs[entry.pack];
   if (std::find(options.named_packs.begin(), options.named_packs.end(), pack.file) != options.named_packs.end())
     command += fmt::format(" --pack '{}'", pack.file.string());
@@ -59,7 +60,7 @@ void Collector::add_case(const Inventory::Entry& entry, std::string_view clause,
   if (result.state == State::red) {
     result.red = std::move(verdict.red);
     result.red->clause_sentence = sentence;
-    result.red->again = again_command(inventory_, entry, result.name(), options_);
+    result.red->again = again_command(inventory_, entry, "explain", result.name(), options_);
     if (const Finding* finding = finding_for(result.kernel, clause, problem)) {
       result.state = State::known;
       result.reason = finding->reason;
@@ -86,6 +87,8 @@ void Collector::add_control_case(const Inventory::Entry& entry, std::string_view
   } else if (verdict.kind == Verdict::Kind::pass) {
     cases.green.try_emplace(std::string(clause), problem);
     cases.share = std::max(cases.share, verdict.worst_share);
+  } else if (verdict.kind == Verdict::Kind::pending) {
+    cases.pending.try_emplace(std::string(clause), verdict.reason);
   }
 }
 
@@ -129,6 +132,13 @@ ControlResult Collector::judge_control(const Inventory::Entry& entry) const {
     result.why += (result.why.empty() ? "" : "; ") + std::move(why);
   };
   if (!inventory_.find(control.mutates)) miss(fmt::format("{} is in no pack of this run", control.mutates));
+  // Evidence that is not there (no record for this seed) judges nothing.
+  for (const std::string& clause : control.red_at)
+    if (!cases.red.contains(clause) && !cases.green.contains(clause) && cases.pending.contains(clause)) {
+      result.verdict = ControlResult::Verdict::not_judged;
+      result.why = clause + " is pending: " + cases.pending.at(clause);
+      return result;
+    }
   for (const std::string& clause : control.red_at)
     if (!cases.red.contains(clause))
       miss(cases.green.contains(clause) ? fmt::format("{} stayed green", clause)
@@ -235,17 +245,25 @@ RunResult Collector::result(const Plan& plan, bool complete) {
             .lines = {{"wrong", fmt::format("{} at size {} lies within {:.3g} bounds of the right answer in every "
                                             "problem, where {} are needed",
                                             power.mutant, power.size_class, power.multiple, clear_multiple)},
-                      {"closest", power.problem}},
-            .again = fmt::format("./nbx-contract list power {} --seed {}", live.kernel, options_.seed)};
+                      {"closest", power.problem},
+                      {"what now",
+                       "no answer is wrong: the bound of the declared arithmetic is too wide to see this. Round "
+                       "less and declare it, or decline the size in can_run"}},
+            .again = {}};
     cases_.push_back(std::move(live));
     const Inventory::Entry* entry = inventory_.find(cases_.back().kernel);
     packs_of_cases_.push_back(entry ? inventory_.packs[entry->pack].info.name : "");
+    CaseResult& told = cases_.back();
+    if (entry) told.red->again = again_command(inventory_, *entry, "list power", told.kernel, options_);
   }
   judge_findings(result);
   total_kernels(result);
   for (const Inventory::Entry* entry : plan.judged_controls) {
     ControlResult control = judge_control(*entry);
-    if (!complete) control.verdict = ControlResult::Verdict::not_judged;
+    if (!complete) {
+      control.verdict = ControlResult::Verdict::not_judged;
+      control.why = "the run did not end";
+    }
     result.controls.push_back(std::move(control));
   }
   result.cases_run = static_cast<std::int64_t>(cases_.size());

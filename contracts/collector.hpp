@@ -35,7 +35,7 @@ class Collector {
 
  private:
   struct ControlCases {
-    std::map<std::string, std::string> red, green;  // clause to a problem
+    std::map<std::string, std::string> red, green, pending;  // clause to a problem, or to why it is pending
     std::string crashed;
     double share = 0;
   };
@@ -55,8 +55,8 @@ class Collector {
   std::int64_t reds_ = 0;
 };
 
-/// The complete command that repeats a case.
-std::string again_command(const Inventory& inventory, const Inventory::Entry& entry, const std::string& case_name,
-                          const RunOptions& options);
+/// The complete command that repeats something of a kernel: `verb` with `name`.
+std::string again_command(const Inventory& inventory, const Inventory::Entry& entry, const std::string& verb,
+                          const std::string& name, const RunOptions& options);
 
 }  // namespace nbx::contracts

@@ -4,8 +4,16 @@
 
 #include <algorithm>
 
+#include "contracts/gates/clause.hpp"
+
 namespace nbx::contracts {
 namespace {
+
+bool is_clause(const std::string& id) {
+  const auto named = [&](const auto& clause) { return clause.id == id; };
+  return std::any_of(clauses().begin(), clauses().end(), named) ||
+         std::any_of(call_clauses().begin(), call_clauses().end(), named);
+}
 
 void add_kernels(Inventory& inventory, std::size_t pack, bool named, const std::string& device) {
   const PackInfo& info = inventory.packs[pack].info;
@@ -17,6 +25,18 @@ void add_kernels(Inventory& inventory, std::size_t pack, bool named, const std::
       const std::string text = fmt::format("{}: {} is of family '{}', for which there is no contract", info.name,
                                            kernel.name, kernel.family);
       (named ? inventory.errors : inventory.notes).push_back(text);
+      continue;
+    }
+    for (const EqualityInfo& equality : kernel.equalities)
+      if (!is_clause(equality.clause))
+        inventory.errors.push_back(fmt::format("{}: {} speaks of '{}', which is no clause; `list clauses` has them",
+                                               info.name, kernel.name, equality.clause));
+    const Inventory::Entry* other = inventory.partner(pack, kernel.name);
+    if (named && other && other->pack != pack) {
+      inventory.errors.push_back(
+          fmt::format("{}: pack {} has a kernel of that name already; a case's name is one "
+                      "kernel's, so this one did not run",
+                      kernel.name, inventory.packs[other->pack].info.name));
       continue;
     }
     (kernel.control ? inventory.controls : inventory.honest).push_back({pack, &kernel, family, selected});

@@ -65,7 +65,7 @@ std::string missed_controls(const RunResult& result, const Paint& paint) {
         {"planted", control.planted},
         {"red at", control.red_at.empty() ? "no clause" : joined(control.red_at, ", ")},
         {"missed", control.why},
-        {"again", fmt::format("nbx-contract run {} --seed {}", shell_word(control.control), result.seed)}};
+        {"again", fmt::format("./nbx-contract run {} --seed {}", shell_word(control.control), result.seed)}};
     out += section(paint.bad("missed control") + " " + control.control, lines);
   }
   return out;
@@ -128,6 +128,7 @@ Lines reasons(const RunResult& result, State state) {
 
 Lines controls_apart(const RunResult& result) {
   Lines lines;
+  std::map<std::string, std::int64_t> unjudged;  // by why
   for (const ControlResult& control : result.controls) {
     if (control.verdict == ControlResult::Verdict::equivalent) {
       lines.emplace_back(control.control, "equivalent: " + control.planted);
@@ -135,9 +136,11 @@ Lines controls_apart(const RunResult& result) {
       lines.emplace_back(control.control,
                          fmt::format("within bound, largest {} of it: {}", share_text(control.share), control.planted));
     } else if (control.verdict == ControlResult::Verdict::not_judged) {
-      lines.emplace_back(control.control, "not judged" + (control.why.empty() ? "" : ": " + control.why));
+      ++unjudged[control.why.empty() ? "the run did not end" : control.why];
     }
   }
+  for (const auto& [why, controls] : unjudged)
+    lines.emplace_back("not judged", counted(controls, "control") + ": " + why);
   return lines;
 }
 

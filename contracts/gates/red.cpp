@@ -38,6 +38,7 @@ std::string constant_ratio(const oracle::Evaluation::Output& output, const Bytes
   constexpr double close = 1e-2;
   if (wrong.size() < 4 || high - low > close * std::abs(high)) return {};
   const double ratio = (low + high) / 2;
+  if (std::abs(ratio - 1) < close) return {};
   const auto is = [&](double constant) { return std::abs(ratio / constant - 1) < close; };
   const char* named = is(1.4426950408889634)   ? ", which is log2 e: base 2 where base e is promised"
                       : is(0.6931471805599453) ? ", which is ln 2"

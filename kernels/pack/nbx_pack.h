@@ -121,6 +121,7 @@ typedef struct nbx_dot {
   double unit_roundoff;    /* NBX_ANY_ORDER: of its additions, and of its products unless exact */
   DLDataType operand;      /* both operands are narrowed to this format, to nearest, before they are multiplied */
   uint32_t group_keys;     /* terms summed in the unit before each fp32 addition; 0: all */
+  uint64_t reserved[4];    /* zero. nbx_arithmetic holds this struct by value: it grows into this room alone */
 } nbx_dot;
 
 typedef uint32_t nbx_scale_at;

@@ -31,6 +31,9 @@ struct Number {
 };
 
 constexpr int most_rank = 8;
+// A long row's sum by blocks: from left to right alone, its bound at 65,536 columns would be too wide to see a lost
+// tile.
+constexpr std::int64_t block_columns = 256;
 
 /// What one problem asks for, once it is known to be right.
 struct Softmax {
@@ -102,7 +105,11 @@ nbx_status arithmetic(const nbx_kernel*, const nbx_problem* problem, nbx_arithme
   Softmax softmax;
   if (const nbx_status status = read(*problem, softmax, {message, capacity}); status != NBX_OK) return status;
   const DLDataType f32{kDLFloat, 32, 1};
-  const nbx_dot none{sizeof(nbx_dot), NBX_ANY_ORDER, 1, 0, 0x1p-24, f32, 0};
+  nbx_dot none{};  // no matrix product in a softmax
+  none.struct_size = sizeof none;
+  none.unit = NBX_ANY_ORDER;
+  none.unit_roundoff = 0x1p-24;
+  none.operand = f32;
   out->qk = none;
   out->pv = none;
   out->log2_at = NBX_EXP_NATURAL;
@@ -111,8 +118,8 @@ nbx_status arithmetic(const nbx_kernel*, const nbx_problem* problem, nbx_arithme
   out->exp_ulp = 1;  // std::exp(float) of glibc, which promises less than one ulp
   out->log_ulp = 1;
   out->divide_ulp = 0.5;
-  out->sum_depth = softmax.x->shape[softmax.axis];  // from left to right
-  out->rescales = 0;                                // the whole maximum comes first
+  out->sum_depth = block_columns + softmax.x->shape[softmax.axis] / block_columns + 1;  // within a block, then blocks
+  out->rescales = 0;                                                                    // the whole maximum comes first
   return NBX_OK;
 }
 
@@ -130,12 +137,17 @@ nbx_status check(const nbx_kernel*, const nbx_problem* problem, const nbx_launch
 void softmax_row(const float* x, std::int64_t x_step, float* y, std::int64_t y_step, std::int64_t columns) {
   float max = -std::numeric_limits<float>::infinity();
   for (std::int64_t column = 0; column < columns; ++column) max = std::max(max, x[column * x_step]);
-  float sum = 0;
+  float sum = 0, block = 0;
   for (std::int64_t column = 0; column < columns; ++column) {
     const float weight = std::exp(x[column * x_step] - max);  // NaN where the row has a NaN, a +inf or only -inf
     y[column * y_step] = weight;
-    if (column < USER_SOFTMAX_SUMMED(columns)) sum += weight;
+    if (column < USER_SOFTMAX_SUMMED(columns)) block += weight;
+    if ((column + 1) % block_columns == 0) {
+      sum += block;
+      block = 0;
+    }
   }
+  sum += block;
   for (std::int64_t column = 0; column < columns; ++column) y[column * y_step] /= sum;
 }
 

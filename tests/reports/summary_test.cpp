@@ -34,7 +34,7 @@ missed control c.missed
   planted    the last key is left out
   red at     no clause
   missed     gate1.reference stayed green
-  again      nbx-contract run c.missed --seed 1
+  again      ./nbx-contract run c.missed --seed 1
 
 stale findings: the planted problem is green, so the entry has to go
   mended     math.published.f16 gate1.reference: a NaN key is scrubbed to zero
