@@ -60,7 +60,7 @@ constexpr Mutation rows[] = {
                 "weight passes through more than sum_depth additions, and the tree's depth is the same from either "
                 "end; the bits differ from the tile kernel's",
      .red_at = {"gate3.pair", "gate3.twin"},
-     .problems = {"shape=64x63,axis=-1,normal", "shape=33x65,axis=-1,normal"},
+     .problems = {"shape=4x640,axis=-1,rising", "shape=3x4096,axis=-1,normal"},
      .on = around(features_backwards, softmax_looped_f32),
      .verdict = "within bound"},
 };
