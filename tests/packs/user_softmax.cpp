@@ -118,8 +118,9 @@ nbx_status arithmetic(const nbx_kernel*, const nbx_problem* problem, nbx_arithme
   out->exp_ulp = 1;  // std::exp(float) of glibc, which promises less than one ulp
   out->log_ulp = 1;
   out->divide_ulp = 0.5;
-  out->sum_depth = block_columns + softmax.x->shape[softmax.axis] / block_columns + 1;  // within a block, then blocks
-  out->rescales = 0;                                                                    // the whole maximum comes first
+  const std::int64_t columns = softmax.x->shape[softmax.axis];
+  out->sum_depth = std::min(columns, block_columns) + columns / block_columns + 1;  // within a block, then of blocks
+  out->rescales = 0;                                                                // the whole maximum comes first
   return NBX_OK;
 }
 

@@ -54,7 +54,7 @@ stale
 controls apart
   c.equivalent   equivalent: the last key is left out
   c.within       within bound, largest 0.91 of it: the last key is left out
-  c.unjudged     not judged: one of its problems is in another shard
+  not judged     1 control: one of its problems is in another shard
 
 skipped, never passed: 1 declined, 1 pending, 1 stale
 
