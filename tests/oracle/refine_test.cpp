@@ -155,6 +155,21 @@ TEST(Refine, SpecialRowsDecideNothing) {
   EXPECT_TRUE(std::isfinite(refine(0, 3 * 2 + 1, 106).value));  // its neighbour
 }
 
+TEST(Refine, AScoreOfMinusInfinityFromDataHasNoWeight) {
+  Attention problem = make({.Tq = 2, .Tk = 6, .D = 3, .Dv = 2, .seed = 2});
+  problem.q.fill([] { return 1.0; });
+  problem.k.set(5 * 3, -INFINITY);
+  Attention shorter = make({.Tq = 2, .Tk = 6, .D = 3, .Dv = 2, .seed = 2});
+  shorter.q.fill([] { return 1.0; });
+  shorter.lengths = {5};
+  for (std::size_t output = 0; output < 2; ++output) {
+    const Refined with = refiner(problem.input())(output, 1, 113), without = refiner(shorter.input())(output, 1, 113);
+    EXPECT_EQ(with.value, without.value);
+    EXPECT_EQ(with.low, without.low);
+    EXPECT_LT(with.radius, 1e-14);
+  }
+}
+
 template <class T>
 class WideArithmetic : public ::testing::Test {};
 using Levels = ::testing::Types<DoubleDouble, BinaryFloat<177>, BinaryFloat<320>, BinaryFloat<1088>, BinaryFloat<4160>>;
