@@ -219,6 +219,9 @@ class Row {
 
   /// Matrix units: see the fused group of the specification.
   static float fused(const Dot& dot, Format operand, const std::vector<float>& a, const std::vector<float>& b) {
+    double plainly = 0;  // a NaN or Inf among the operands decides alone
+    for (std::size_t k = 0; k < a.size(); ++k) plainly += static_cast<double>(a[k]) * static_cast<double>(b[k]);
+    if (!std::isfinite(plainly)) return static_cast<float>(plainly);
     double sum = 0;
     for (std::size_t begin = 0; begin < a.size(); begin += static_cast<std::size_t>(dot.group)) {
       const std::size_t end = std::min(begin + static_cast<std::size_t>(dot.group), a.size());
@@ -233,7 +236,7 @@ class Row {
       }
       const int last = exact == 0 ? -149 : std::max(std::ilogb(exact) - dot.result_precision + 1, -149);
       sum = cut(exact, last);
-      if (std::fabs(sum) > largest_finite(Format::f32)) sum = std::copysign(infinity, sum);
+      if (std::fabs(sum) > largest_finite(Format::f32)) return std::copysign(infinity, static_cast<float>(sum));
     }
     return static_cast<float>(sum);
   }
