@@ -44,11 +44,18 @@ Shape box_shape(const Box& box) {
 std::vector<std::int64_t> box_indices(const Shape& shape, const Box& box) {
   const Shape extent = box_shape(box), strides = dense_strides(shape);
   std::vector<std::int64_t> indices(static_cast<std::size_t>(count(extent)));
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    const Shape at = coordinates(extent, static_cast<std::int64_t>(i));
-    std::int64_t index = 0;
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) index += (box[axis].first + at[axis]) * strides[axis];
-    indices[i] = index;
+  if (indices.empty()) return indices;
+  Shape at(shape.size());
+  std::int64_t index = 0;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) index += box[axis].first * strides[axis];
+  for (std::int64_t& place : indices) {
+    place = index;
+    for (std::size_t axis = shape.size(); axis-- > 0;) {  // the last axis counts fastest and carries
+      index += strides[axis];
+      if (++at[axis] < extent[axis]) break;
+      index -= extent[axis] * strides[axis];
+      at[axis] = 0;
+    }
   }
   return indices;
 }

@@ -80,7 +80,8 @@ std::uint32_t encode(Format format, double value) {
   if (clamped == 0) return sign;
   const int e = std::max(exponent_of(clamped), f.traits.emin);
   // In units of the last place; exact, as only the exponent moves (upwards for subnormal doubles).
-  const double scaled = std::ldexp(clamped, mantissa_bits - e);
+  const int up = mantissa_bits - e;
+  const double scaled = up <= 1023 ? clamped * power_of_two(up) : std::ldexp(clamped, up);
   const auto significand = static_cast<std::uint32_t>(std::nearbyint(scaled));
   // A significand without its hidden bit is subnormal; one that rounded up to 2^p carries into the exponent by
   // addition.

@@ -16,6 +16,7 @@ using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t block_rows = 64;
+constexpr std::int64_t strip_keys = 512;
 
 /// How one mutant differs from the definition.
 struct Fault {
@@ -170,62 +171,95 @@ class AttentionMutant {
 
   std::vector<std::vector<double>> run() {
     std::vector<double> o(shape_.rows() * shape_.Dv), lse(shape_.rows());
-    std::int64_t loaded = -1;
     for (std::int64_t head = 0; head < shape_.B * shape_.H; ++head) {
-      const std::int64_t b = head / shape_.H, h = head % shape_.H;
-      const bool astray = fault_.mutant == Mutant::wrong_gqa_head && h == fault_.first;
-      const std::int64_t kv = b * shape_.Hk + (astray ? fault_.second : kv_head(shape_, h));
-      if (kv != loaded) load(kv);
-      loaded = kv;
       for (std::int64_t i = 0; i < shape_.Tq; i += block_rows) {
-        block(b, h, i, std::min(block_rows, shape_.Tq - i), o, lse);
+        block(head / shape_.H, head % shape_.H, i, std::min(block_rows, shape_.Tq - i), o, lse);
       }
     }
     return {std::move(o), std::move(lse)};
   }
 
  private:
-  /// K and V of one KV head with the faults of memory in them, and with non-finite values taken out of V.
-  void load(std::int64_t kv) {
-    k_ = matrix(input_.k, kv * shape_.Tk * shape_.D, shape_.Tk, shape_.D).leftCols(fault_.head_dim).eval();
-    v_ = matrix(input_.v, kv * shape_.Tk * shape_.Dv, shape_.Tk, shape_.Dv);
-    const std::int64_t last = last_key(input_, kv / shape_.Hk);  // what lies beyond is nobody's
-    if (fault_.mutant == Mutant::swapped_key_tiles) {
-      const std::int64_t a = fault_.first * fault_.tile, c = fault_.second * fault_.tile;
-      const std::int64_t rows = std::min(fault_.tile, last + 1 - std::max(a, c));
-      if (rows > 0) k_.middleRows(a, rows).swap(k_.middleRows(c, rows));
-    }
-    if (fault_.mutant == Mutant::stale_value_row && fault_.second <= last) {
-      v_.row(fault_.first) = v_.row(fault_.second).eval();
-    }
-    irregular_.clear();
-    for (std::int64_t j = 0; j < shape_.Tk; ++j) {
-      for (std::int64_t d = 0; d < shape_.Dv; ++d) {
-        if (std::isfinite(v_(j, d))) continue;
-        irregular_.push_back({j, d, v_(j, d)});
-        v_(j, d) = 0;
+  /// (rows, columns): `rows` keys or values from `begin` on, of KV head kv. A strip stays in the cache, where all of K
+  /// at 65,536 keys would go through memory once for each mutant.
+  Matrix strip(const View& view, std::int64_t kv, std::int64_t begin, std::int64_t rows) const {
+    const std::int64_t columns = view.shape[3];
+    return matrix(view, (kv * shape_.Tk + begin) * columns, rows, columns);
+  }
+
+  /// Scores of a block before scale and bias, q · k: (rows, Tk) of `weights`.
+  void multiply_keys(const Matrix& q, std::int64_t kv, Matrix& weights) const {
+    for (std::int64_t begin = 0; begin < shape_.Tk; begin += strip_keys) {
+      const std::int64_t keys = std::min(strip_keys, shape_.Tk - begin);
+      const Matrix k = strip(input_.k, kv, begin, keys);
+      for (std::int64_t r = 0; r < q.rows(); ++r) {
+        weights.row(r).segment(begin, keys).transpose().noalias() =
+            k.leftCols(fault_.head_dim) * q.row(r).head(fault_.head_dim).transpose();
       }
     }
-    if (extra_ == 1) v_ = (Matrix(shape_.Tk + 1, shape_.Dv) << v_, Matrix::Zero(1, shape_.Dv)).finished();
+    if (fault_.mutant != Mutant::swapped_key_tiles) return;
+    const std::int64_t a = fault_.first * fault_.tile, c = fault_.second * fault_.tile;
+    const std::int64_t keys = std::min(fault_.tile, last_key(input_, kv / shape_.Hk) + 1 - std::max(a, c));
+    if (keys > 0) weights.middleCols(a, keys).swap(weights.middleCols(c, keys));
+  }
+
+  /// Σ w v of a block, (rows, Dv). The extra key, if there is one, has a value of zero.
+  Matrix multiply_values(const Matrix& weights, std::int64_t kv) const {
+    const bool stale = fault_.mutant == Mutant::stale_value_row && fault_.second <= last_key(input_, kv / shape_.Hk);
+    Matrix sums = Matrix::Zero(weights.rows(), shape_.Dv);
+    for (std::int64_t begin = 0; begin < shape_.Tk; begin += strip_keys) {
+      const std::int64_t keys = std::min(strip_keys, shape_.Tk - begin);
+      Matrix v = strip(input_.v, kv, begin, keys);
+      if (stale && fault_.first >= begin && fault_.first < begin + keys) {
+        v.row(fault_.first - begin) = strip(input_.v, kv, fault_.second, 1);
+      }
+      const std::vector<Irregular> irregular = take_irregular(v);
+      for (std::int64_t r = 0; r < weights.rows(); ++r) {
+        const auto w = weights.row(r).segment(begin, keys);
+        sums.row(r).noalias() += w * v;
+        for (const Irregular& value : irregular) {
+          if (w(value.key) > 0) sums(r, value.column) += w(value.key) * value.value;
+        }
+      }
+    }
+    return sums;
+  }
+
+  /// A value that is no number, which shows in the rows that give its key a weight.
+  struct Irregular {
+    std::int64_t key, column;
+    double value;
+  };
+
+  static std::vector<Irregular> take_irregular(Matrix& v) {
+    std::vector<Irregular> taken;
+    if (((v.array() - v.array()) == 0).all()) return taken;
+    for (std::int64_t j = 0; j < v.rows(); ++j) {
+      for (std::int64_t d = 0; d < v.cols(); ++d) {
+        if (std::isfinite(v(j, d))) continue;
+        taken.push_back({j, d, v(j, d)});
+        v(j, d) = 0;
+      }
+    }
+    return taken;
   }
 
   void block(std::int64_t b, std::int64_t h, std::int64_t first, std::int64_t rows, std::vector<double>& o,
-             std::vector<double>& lse) {
+             std::vector<double>& lse) const {
+    const bool astray = fault_.mutant == Mutant::wrong_gqa_head && h == fault_.first;
+    const std::int64_t kv = b * shape_.Hk + (astray ? fault_.second : kv_head(shape_, h));
     const std::int64_t row_index = (b * shape_.H + h) * shape_.Tq + first;
-    const Matrix q = matrix(input_.q, row_index * shape_.D, rows, shape_.D).leftCols(fault_.head_dim);
-    // The extra key, if there is one, comes last. Its row of V is zero.
-    Matrix weights = Matrix::Constant(rows, shape_.Tk + extra_, -infinity);  // scores first
-    weights.leftCols(shape_.Tk).noalias() = q * k_.transpose();
+    const Matrix q = matrix(input_.q, row_index * shape_.D, rows, shape_.D);
+    Matrix weights(rows, shape_.Tk + extra_);  // scores first; the extra key comes last
+    if (extra_ == 1) weights.col(shape_.Tk).setConstant(-infinity);
+    multiply_keys(q, kv, weights);
     std::vector<Row> results(rows);
     for (std::int64_t r = 0; r < rows; ++r) {
       score(b, h, first + r, weights.row(r).data());
       results[r] = weigh(weights.row(r).data());
     }
-    Matrix sums = weights * v_;  // (rows, Dv)
+    Matrix sums = multiply_values(weights, kv);
     for (std::int64_t r = 0; r < rows; ++r) {
-      for (const Irregular& value : irregular_) {
-        if (weights(r, value.key) > 0) sums(r, value.column) += weights(r, value.key) * value.value;
-      }
       if (row_index + r == fault_.zero_row) {
         sums.row(r).setZero();
         results[r].lse = 0;
@@ -315,17 +349,10 @@ class AttentionMutant {
     return {.sum = filled, .lse = lse / filled + std::log(filled), .factor = 1 / filled};
   }
 
-  struct Irregular {
-    std::int64_t key, column;
-    double value;
-  };
-
   const AttentionInput& input_;
   Fault fault_;
   AttentionSizes shape_;
   std::int64_t extra_;
-  Matrix k_, v_;
-  std::vector<Irregular> irregular_;
 };
 
 }  // namespace
