@@ -95,6 +95,18 @@ TEST_F(Command, SaysItsVersionAndHelp) {
   EXPECT_THAT(run({"run", "--help"}).out, HasSubstr("--last-failed"));
 }
 
+TEST_F(Command, FailsWhereAPackOfTheBuildDoesNotLoad) {
+  const fs::path packs = folder_.path() / "broken";
+  fs::create_directory(packs);
+  fs::create_symlink(fs::path(NBX_COMMAND).parent_path() / "packs" / "cpu.so", packs / "cpu.so");
+  const Words words{"run", "--quick", "--packs", packs.string(), kernel};
+  EXPECT_EQ(run(words).code, 0);
+  ASSERT_TRUE(write_file((packs / "controls.so").string(), "no library").empty());
+  const Ended ended = run(words);
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.out + ended.err, HasSubstr("controls"));
+}
+
 TEST_F(Command, HoldsAKernelToItsContract) {
   const Ended brief = run({"run", "--quick", kernel});
   EXPECT_EQ(brief.code, 0) << brief.out << brief.err;
