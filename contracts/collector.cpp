@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "contracts/gates/findings.hpp"
-
 namespace nbx::contracts {
 namespace {
 
@@ -61,7 +59,7 @@ void Collector::add_case(const Inventory::Entry& entry, std::string_view clause,
     result.red = std::move(verdict.red);
     result.red->clause_sentence = sentence;
     result.red->again = again_command(inventory_, entry, "explain", result.name(), options_);
-    if (const Finding* finding = finding_for(result.kernel, clause, problem)) {
+    if (const Finding* finding = finding_for(findings_, result.kernel, clause, problem)) {
       result.state = State::known;
       result.reason = finding->reason;
     }
@@ -165,7 +163,7 @@ void Collector::judge_findings(RunResult& result) const {
   // Judged by the cases of its first clause; stale if they ran and none of them is red.
   std::map<std::pair<const Finding*, std::string>, FindingResult> found;
   for (const CaseResult& one : cases_) {
-    const Finding* finding = finding_for(one.kernel, one.clause, one.problem);
+    const Finding* finding = finding_for(findings_, one.kernel, one.clause, one.problem);
     if (!finding) continue;
     FindingResult& shown = found[{finding, one.kernel}];
     shown.id = finding->id;

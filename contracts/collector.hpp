@@ -8,13 +8,15 @@
 #include <tuple>
 
 #include "contracts/gates/clause.hpp"
+#include "contracts/gates/findings.hpp"
 #include "contracts/plan.hpp"
 
 namespace nbx::contracts {
 
 class Collector {
  public:
-  Collector(const Inventory& inventory, const RunOptions& options) : inventory_(inventory), options_(options) {}
+  Collector(const Inventory& inventory, const RunOptions& options, std::span<const Finding> registered = findings())
+      : inventory_(inventory), options_(options), findings_(registered) {}
 
   void add_case(const Inventory::Entry& entry, std::string_view clause, std::string_view sentence,
                 const std::string& problem, Verdict verdict, double seconds);
@@ -46,6 +48,7 @@ class Collector {
 
   const Inventory& inventory_;
   const RunOptions& options_;
+  std::span<const Finding> findings_;
   mutable std::mutex mutex_;
   std::vector<CaseResult> cases_;
   std::vector<std::string> packs_of_cases_;  // parallel to cases_

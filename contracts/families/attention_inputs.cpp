@@ -206,6 +206,9 @@ SharedBytes make_bias(const AttentionProblem& p, DLDataType type, const Shape& s
       case Masking::rows:
         x = row % 3 == 1 ? -inf : x;
         break;
+      case Masking::late:
+        x = row % 2 == 1 && j < tile + 3 ? -inf : x;
+        break;
     }
     put_pattern(*bytes, type, i, oracle::encode(*oracle_format(type), x));
   }
@@ -263,6 +266,13 @@ void plant(const AttentionProblem& p, AttentionData& data, Bytes& q, Bytes& k, B
     case Plant::masked_nan_value:
       put(v, data.v_shape, masked, nan);
       break;
+    case Plant::nan_key_by_tile:
+      for (std::int64_t h = 0; h < p.Hk; ++h) {
+        const std::int64_t first = h * tile % p.Tk;
+        const std::int64_t j = first + random.below(std::min(tile, p.Tk - first));
+        put_pattern(k, data.format, (h * p.Tk + j) * p.D + random.below(p.D), oracle::encode(format, nan));
+      }
+      break;
   }
 }
 
@@ -272,7 +282,7 @@ const char* bias_name(BiasShape bias) {
 }
 
 const char* mask_name(Masking mask) {
-  constexpr const char* names[] = {"none", "padding", "holes", "rows"};
+  constexpr const char* names[] = {"none", "padding", "holes", "rows", "late"};
   return names[static_cast<int>(mask)];
 }
 
@@ -288,8 +298,9 @@ const char* kind_name(AttentionKind kind) {
 
 const char* plant_name(Plant plant) {
   constexpr const char* names[] = {
-      "none",          "nan_query",      "nan_key",          "nan_value",         "inf_key",        "inf_value",
-      "opposite_infs", "hidden_nan_key", "hidden_nan_value", "partly_hidden_nan", "masked_nan_key", "masked_nan_value"};
+      "none",           "nan_query",        "nan_key",        "nan_value",        "inf_key",
+      "inf_value",      "opposite_infs",    "hidden_nan_key", "hidden_nan_value", "partly_hidden_nan",
+      "masked_nan_key", "masked_nan_value", "nan_key_by_tile"};
   return names[static_cast<int>(plant)];
 }
 

@@ -15,6 +15,7 @@ enum class Masking : std::uint8_t {
   padding,  // -inf from a length on, another for each batch entry
   holes,    // -inf here and there
   rows,     // every third query row is -inf alone
+  late,     // every second query row sees nothing of the first tile of 64 keys, and a few keys more
 };
 
 enum class AttentionKind : std::uint8_t {
@@ -54,6 +55,7 @@ enum class Plant : std::uint8_t {
   partly_hidden_nan,  // a NaN value that only the later rows see
   masked_nan_key,     // NaN under a bias of -inf
   masked_nan_value,
+  nan_key_by_tile,  // KV head h has a NaN in a key of tile h
 };
 
 struct AttentionProblem {
@@ -225,6 +227,22 @@ inline constexpr AttentionProblem problems[] = {
      .mask = Masking::padding,
      .plant = Plant::masked_nan_value,
      .tier = quick},
+    // what streaming adds: tiles of 64, 32 and 16 keys, several of queries, and rows that a first tile is hidden from
+    {.H = 2, .Tq = 20, .Tk = 70, .D = 256, .causal = bottom_right, .equality = true},
+    {.H = 2, .Tq = 18, .Tk = 40, .D = 512, .Dv = 64, .equality = true},
+    {.Tq = 6, .Tk = 150, .D = 15, .Dv = 8},
+    {.Tq = 6, .Tk = 150, .D = 192, .kind = last_dims},
+    {.H = 2, .Tq = 9, .Tk = 140, .D = 32, .bias = BiasShape::bhqk, .mask = Masking::late, .equality = true},
+    {.H = 5, .Hk = 5, .Tq = 2, .Tk = 300, .D = 16},
+    {.H = 5, .Hk = 5, .Tq = 2, .Tk = 300, .D = 16, .plant = Plant::nan_key_by_tile},
+    // special values where there is a bias, which hides no key
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .bias = BiasShape::qk, .equality = true},
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .bias = BiasShape::qk, .plant = Plant::nan_query},
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .bias = BiasShape::qk, .plant = Plant::nan_key, .equality = true},
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .bias = BiasShape::qk, .plant = Plant::nan_value},
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .bias = BiasShape::qk, .plant = Plant::inf_key},
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .bias = BiasShape::qk, .plant = Plant::inf_value},
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .bias = BiasShape::qk, .plant = Plant::opposite_infs},
     // power: what can be seen at each size
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 64, .D = 32, .kind = negative, .tier = quick, .size_class = 64},
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 64, .D = 32, .kind = markers, .tier = quick, .size_class = 64},

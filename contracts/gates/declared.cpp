@@ -30,14 +30,11 @@ std::optional<oracle::Dot> dot(const nbx_dot& from, const char* name, std::strin
     *why = fmt::format("{}: NBX_ANY_ORDER needs a unit_roundoff between 0 and 0.5, not {}", name, from.unit_roundoff);
     return std::nullopt;
   }
-  if (from.group_keys != 0) {
-    *why = fmt::format("{}: group_keys is {}; the units that the oracle bounds here take 0", name, from.group_keys);
-    return std::nullopt;
-  }
   to.chains = from.chains ? static_cast<int>(from.chains) : 1;
   to.u = from.unit_roundoff;
   to.products_exact = from.products_exact != 0;
   to.operand = *operand;
+  to.restart = from.group_keys;
   return to;
 }
 

@@ -17,6 +17,11 @@ constexpr Finding table[] = {
      .clauses = {"gate1.reference", "gate3.rows"},
      .plant = "nan_key",
      .reason = "every NaN of P becomes 0, so a NaN in a visible key leaves its rows finite"},
+    {.id = "math.published.nan_key_by_tile",
+     .kernel = "math.published.*",
+     .clauses = {"gate1.reference", "gate3.rows"},
+     .plant = "nan_key_by_tile",
+     .reason = "every NaN of P becomes 0, so a NaN in a visible key leaves its rows finite"},
     {.id = "math.published.nan_query",
      .kernel = "math.published.*",
      .clauses = {"gate1.reference", "gate3.rows"},
@@ -47,18 +52,60 @@ constexpr Finding table[] = {
      .clauses = {"gate1.reference", "gate3.rows"},
      .plant = "partly_hidden_nan",
      .reason = "0 · NaN is NaN, so a NaN value shows in rows that come before its key"},
+    {.id = "flash.published.nan_query",
+     .kernel = "flash.published.*",
+     .clauses = {"gate1.reference"},
+     .plant = "nan_query",
+     .reason = "whenever a mask is given, every NaN and infinity of O becomes 0: a NaN in a query leaves its row at 0",
+     .problems = "*,bias=*"},
+    {.id = "flash.published.nan_key",
+     .kernel = "flash.published.*",
+     .clauses = {"gate1.reference"},
+     .plant = "nan_key",
+     .reason =
+         "whenever a mask is given, every NaN and infinity of O becomes 0: a NaN in a visible key leaves its rows at 0",
+     .problems = "*,bias=*"},
+    {.id = "flash.published.nan_value",
+     .kernel = "flash.published.*",
+     .clauses = {"gate1.reference"},
+     .plant = "nan_value",
+     .reason = "whenever a mask is given, every NaN and infinity of O becomes 0: a NaN in a visible value leaves its "
+               "column at 0",
+     .problems = "*,bias=*"},
+    {.id = "flash.published.inf_key",
+     .kernel = "flash.published.*",
+     .clauses = {"gate1.reference"},
+     .plant = "inf_key",
+     .reason = "whenever a mask is given, every NaN and infinity of O becomes 0: the NaN that a score of +inf makes "
+               "becomes 0",
+     .problems = "*,bias=*"},
+    {.id = "flash.published.inf_value",
+     .kernel = "flash.published.*",
+     .clauses = {"gate1.reference"},
+     .plant = "inf_value",
+     .reason =
+         "whenever a mask is given, every NaN and infinity of O becomes 0: an infinite value leaves its column at 0",
+     .problems = "*,bias=*"},
+    {.id = "flash.published.opposite_infs",
+     .kernel = "flash.published.*",
+     .clauses = {"gate1.reference"},
+     .plant = "opposite_infs",
+     .reason =
+         "whenever a mask is given, every NaN and infinity of O becomes 0: the NaN of opposite infinities becomes 0",
+     .problems = "*,bias=*"},
 };
 
 }  // namespace
 
 std::span<const Finding> findings() { return table; }
 
-const Finding* finding_for(std::string_view kernel, std::string_view clause, std::string_view problem) {
+const Finding* finding_for(std::span<const Finding> registered, std::string_view kernel, std::string_view clause,
+                           std::string_view problem) {
   const std::size_t at = problem.find(plant_field);
   if (at == std::string_view::npos) return nullptr;
   const std::string_view plant = problem.substr(at + plant_field.size());
-  for (const Finding& finding : table)
-    if (finding.plant == plant && selects(finding.kernel, kernel) &&
+  for (const Finding& finding : registered)
+    if (finding.plant == plant && selects(finding.kernel, kernel) && glob(finding.problems, problem) &&
         std::find(std::begin(finding.clauses), std::end(finding.clauses), clause) != std::end(finding.clauses))
       return &finding;
   return nullptr;

@@ -13,10 +13,13 @@ struct Finding {
   std::string_view clauses[2];  // at which it shows; the second may be empty
   std::string_view plant;       // of the problems whose input shows it: those that end in ",plant=..."
   std::string_view reason;
+  std::string_view problems = "*";  // pattern: of those, the ones that show it
 };
 
 std::span<const Finding> findings();
-const Finding* finding_for(std::string_view kernel, std::string_view clause, std::string_view problem);
+/// The one of `table` that a case is registered by; null where none is.
+const Finding* finding_for(std::span<const Finding> table, std::string_view kernel, std::string_view clause,
+                           std::string_view problem);
 
 /// The same problem without its plant, which must be green where a finding shows; empty where it has none.
 std::string without_plant(std::string_view problem);

@@ -65,7 +65,8 @@ Verdict judge_view(Subject& subject) { return along_ways(subject, "gate3.view");
 Verdict judge_pad(Subject& subject) { return along_ways(subject, "gate3.pad"); }
 
 Verdict judge_pair(Subject& subject) {
-  Verdict verdict{};
+  Verdict verdict = along_axes(subject, "gate3.pair");  // two ways that one kernel has of doing the same
+  if (verdict.kind == Verdict::Kind::red) return verdict;
   for (const EqualityInfo& equality : subject.kernel().equalities) {
     if (equality.clause != "gate3.pair" || !equality.reason.empty()) continue;
     if (equality.other == subject.honest_name()) {

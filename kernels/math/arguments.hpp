@@ -9,12 +9,10 @@
 
 namespace nbx::math {
 
-/// One problem, and of its query rows the chunk [first, first + rows) that is computed now. Strides are in elements; an
-/// axis of size 1, or that is broadcast, has stride 0.
+/// One problem's tensors. Strides are in elements; an axis of size 1, or that is broadcast, has stride 0.
 template <class T>
-struct Arguments {
+struct Operands {
   std::int64_t B, H, Hk, Tq, Tk, D, Dv, group;
-  std::int64_t first, rows;
   pack::Causal causal;
   float scale;
   const T *q, *k, *v;
@@ -24,6 +22,12 @@ struct Arguments {
   bool bias_in_f32;
   pack::Layout<4> q_at, k_at, v_at, o_at, bias_at;
   pack::Layout<3> lse_at;
+};
+
+/// One problem, and of its query rows the chunk [first, first + rows) that is computed now.
+template <class T>
+struct Arguments : Operands<T> {
+  std::int64_t first, rows;
   float* scores;  // (B, H, rows, Tk)
   T* weights;     // (B, H, rows, Tk)
 };

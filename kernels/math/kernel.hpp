@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/math/operands.hpp"
 #include "kernels/math/scores.hpp"
 #include "kernels/math/values.hpp"
 #include "kernels/math/weights.hpp"
@@ -32,43 +33,13 @@ Workspace workspace(const pack::Attention& a, std::int64_t rows) {
   return {weights, weights + elements * sizeof(T)};
 }
 
-template <class T, class R>
-Arguments<T> arguments(const pack::Attention& a) {
-  Arguments<T> out{};
-  out.B = a.B, out.H = a.H, out.Hk = a.Hk, out.Tq = a.Tq, out.Tk = a.Tk, out.D = a.D, out.Dv = a.Dv;
-  out.group = a.group();
-  out.causal = a.causal;
-  out.scale = a.scale;
-  out.q = a.q.as<const T>();
-  out.k = a.k.as<const T>();
-  out.v = a.v.as<const T>();
-  out.o = a.o.as<T>();
-  out.q_at = R::template layout<4>(a.q);
-  out.k_at = R::template layout<4>(a.k);
-  out.v_at = R::template layout<4>(a.v);
-  out.o_at = R::template layout<4>(a.o);
-  if (a.bias) {
-    out.bias = a.bias->data;
-    out.bias_in_f32 = pack::same(a.bias->type, pack::f32_type);
-    out.bias_at = R::template layout<4>(*a.bias);
-    if (a.bias->rank == 3) {  // [B, Tq, Tk]: no axis of heads
-      out.bias_at.stride[0] = out.bias_at.stride[1];
-      out.bias_at.stride[1] = 0;
-    }
-  }
-  if (a.lse) {
-    out.lse = a.lse->as<float>();
-    out.lse_at = R::template layout<3>(*a.lse);
-  }
-  return out;
-}
-
 /// Computes all query rows, `height` at a time.
 template <class T, class R, template <class, class> class S>
 void compute(const pack::Attention& a, const nbx_launch& how, std::int64_t height, std::int64_t block_rows) {
   const Workspace place = workspace<T>(a, height);
   std::byte* const memory = pack::require_workspace(how, place.bytes);
-  Arguments<T> chunk = arguments<T, R>(a);
+  Arguments<T> chunk{};
+  take_operands<R, T>(a, chunk);
   chunk.scores = reinterpret_cast<float*>(memory);
   chunk.weights = reinterpret_cast<T*>(memory + place.weights);
   for (chunk.first = 0; chunk.first < a.Tq; chunk.first += height) {

@@ -25,7 +25,13 @@
   each(math_published_bf16) \
   each(chunked_simt_f32) \
   each(chunked_simt_f16) \
-  each(chunked_simt_bf16)
+  each(chunked_simt_bf16) \
+  each(flash_simt_f32) \
+  each(flash_simt_f16) \
+  each(flash_simt_bf16) \
+  each(flash_published_f32) \
+  each(flash_published_f16) \
+  each(flash_published_bf16)
 // clang-format on
 
 namespace nbx::kernels {

@@ -90,6 +90,14 @@ class CpuBlock {
   std::uint64_t seed_;
 };
 
+/// The limits of the architecture that the CPU pack imitates, sm_90, so that tiles are chosen and problems declined
+/// alike. Returns nullptr: nothing is asked that could fail.
+template <class Program>
+const char* block_limits(BlockLimits& out) {
+  out = {0, 227 * 1024, true};
+  return nullptr;
+}
+
 /// Runs `blocks` blocks of the program. Returns nullptr: this back end does not fail.
 template <class Program>
 const char* launch(const Program& program, std::int64_t blocks, const nbx_launch& how) {

@@ -75,6 +75,21 @@ __global__ void __launch_bounds__(threads_per_block)
   program(block);
 }
 
+/// What the current device gives to a block of the program, as it is compiled. Returns nullptr, or the runtime's words
+/// for what failed.
+template <class Program>
+const char* block_limits(BlockLimits& out) {
+  cudaFuncAttributes compiled{};
+  int device = 0, most = 0, major = 0;
+  cudaError_t status = cudaFuncGetAttributes(&compiled, entry<Program>);
+  if (status == cudaSuccess) status = cudaGetDevice(&device);
+  if (status == cudaSuccess) status = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (status == cudaSuccess) status = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  if (status != cudaSuccess) return cudaGetErrorString(status);
+  out = {compiled.sharedSizeBytes, static_cast<std::uint64_t>(most), major >= 8};
+  return nullptr;
+}
+
 /// Launches `blocks` blocks of the program on how.stream, in slabs where one grid cannot hold them. Returns nullptr, or
 /// the runtime's words for what failed.
 template <class Program>

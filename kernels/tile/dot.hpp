@@ -1,6 +1,8 @@
 // Products of tiles. The unit says how they multiply and add.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/tile/block.hpp"
 #include "kernels/tile/functions.hpp"
 
@@ -29,29 +31,61 @@ NBX_FUNCTION float settle(float sum) { return sum + 0.0F; }
 #if !defined(__CUDACC__)
 namespace detail {
 
-/// Rows r … r + Rows − 1 and 16 columns from c: the chains in registers.
-template <int Rows, Terms Which>
-void dot_add_group(Tile<float> sum, Tile<float> a, Tile<float> b, int r, int c, int depth) {
+/// Of `Rows` rows and 16 columns the chains, in registers.
+template <int Rows>
+struct Chains {
   Lanes low[Rows], high[Rows];
-  for (int i = 0; i < Rows; ++i) {
-    low[i] = Lanes::load(sum.row(r + i) + c);
-    high[i] = Lanes::load(sum.row(r + i) + c + Lanes::count);
-  }
-  for (int k = 0; k < depth; ++k) {
-    const Lanes b_low = Lanes::load(b.row(k) + c);
-    const Lanes b_high = Lanes::load(b.row(k) + c + Lanes::count);
+
+  void load(Tile<float> from, int r, int c) {
     for (int i = 0; i < Rows; ++i) {
-      const float weight = a(r + i, k);
-      if (Which == Terms::present && !is_term(weight)) continue;
-      const Lanes all = Lanes::all(weight);
-      low[i] = Lanes::fma(all, b_low, low[i]);
-      high[i] = Lanes::fma(all, b_high, high[i]);
+      low[i] = Lanes::load(from.row(r + i) + c);
+      high[i] = Lanes::load(from.row(r + i) + c + Lanes::count);
     }
   }
-  for (int i = 0; i < Rows; ++i) {
-    low[i].store(sum.row(r + i) + c);
-    high[i].store(sum.row(r + i) + c + Lanes::count);
+  void clear() {
+    for (int i = 0; i < Rows; ++i) low[i] = high[i] = Lanes::all(0.0F);
   }
+  template <Terms Which>
+  void add(Tile<float> a, Tile<float> b, int r, int c, int depth) {
+    for (int k = 0; k < depth; ++k) {
+      const Lanes b_low = Lanes::load(b.row(k) + c);
+      const Lanes b_high = Lanes::load(b.row(k) + c + Lanes::count);
+      for (int i = 0; i < Rows; ++i) {
+        const float weight = a(r + i, k);
+        if (Which == Terms::present && !is_term(weight)) continue;
+        const Lanes all = Lanes::all(weight);
+        low[i] = Lanes::fma(all, b_low, low[i]);
+        high[i] = Lanes::fma(all, b_high, high[i]);
+      }
+    }
+  }
+  void store(Tile<float> to, int r, int c) const {
+    for (int i = 0; i < Rows; ++i) {
+      low[i].store(to.row(r + i) + c);
+      high[i].store(to.row(r + i) + c + Lanes::count);
+    }
+  }
+};
+
+/// group(std::integral_constant<int, rows>, r, c) for each group of up to 4 rows from r and 16 columns from c.
+template <class Block, class Group>
+void for_groups(Block& block, int rows, int columns, const Group& group) {
+  const int row_groups = padded(rows, row_group) / row_group;
+  const int column_groups = padded(columns, column_group) / column_group;
+  block.phase(row_groups * column_groups, [=, &group](std::int64_t i) {
+    const int r = static_cast<int>(i / column_groups) * row_group;
+    const int c = static_cast<int>(i % column_groups) * column_group;
+    switch (rows - r) {
+      case 1:
+        return group(std::integral_constant<int, 1>{}, r, c);
+      case 2:
+        return group(std::integral_constant<int, 2>{}, r, c);
+      case 3:
+        return group(std::integral_constant<int, 3>{}, r, c);
+      default:
+        return group(std::integral_constant<int, row_group>{}, r, c);
+    }
+  });
 }
 
 }  // namespace detail
@@ -63,21 +97,11 @@ template <class Unit, Terms Which = Terms::all, class Block>
 NBX_DEVICE void dot_add(Block& block, Tile<float> sum, Tile<float> a, Tile<float> b, int rows, int columns, int depth) {
 #if !defined(__CUDACC__)
   if constexpr (std::is_same_v<Unit, SimtF32>) {
-    const int row_groups = padded(rows, row_group) / row_group;
-    const int column_groups = padded(columns, column_group) / column_group;
-    block.phase(row_groups * column_groups, [=](std::int64_t i) {
-      const int r = static_cast<int>(i / column_groups) * row_group;
-      const int c = static_cast<int>(i % column_groups) * column_group;
-      switch (rows - r) {
-        case 1:
-          return detail::dot_add_group<1, Which>(sum, a, b, r, c, depth);
-        case 2:
-          return detail::dot_add_group<2, Which>(sum, a, b, r, c, depth);
-        case 3:
-          return detail::dot_add_group<3, Which>(sum, a, b, r, c, depth);
-        default:
-          return detail::dot_add_group<4, Which>(sum, a, b, r, c, depth);
-      }
+    detail::for_groups(block, rows, columns, [=](auto count, int r, int c) {
+      detail::Chains<decltype(count)::value> chains;
+      chains.load(sum, r, c);
+      chains.template add<Which>(a, b, r, c, depth);
+      chains.store(sum, r, c);
     });
     return;
   }
@@ -93,6 +117,42 @@ NBX_DEVICE void dot_add(Block& block, Tile<float> sum, Tile<float> a, Tile<float
           chain = Unit::multiply_add(weight, b(k, c), chain);
         }
         sum(r, c) = chain;
+      });
+}
+
+/// sum(i, j) ← sum(i, j) · factor[i] + the chain over k = 0 … depth − 1 from +0, rising: a tile of keys' part added, in
+/// one rounding, to what was summed under another maximum.
+template <class Unit, Terms Which = Terms::all, class Block>
+NBX_DEVICE void dot_onto(Block& block, Tile<float> sum, const float* factor, Tile<float> a, Tile<float> b, int rows,
+                         int columns, int depth) {
+#if !defined(__CUDACC__)
+  if constexpr (std::is_same_v<Unit, SimtF32>) {
+    detail::for_groups(block, rows, columns, [=](auto count, int r, int c) {
+      detail::Chains<decltype(count)::value> chains, before;
+      chains.clear();
+      chains.template add<Which>(a, b, r, c, depth);
+      before.load(sum, r, c);
+      for (int i = 0; i < count; ++i) {
+        const Lanes by = Lanes::all(factor[r + i]);
+        chains.low[i] = Lanes::fma(before.low[i], by, chains.low[i]);
+        chains.high[i] = Lanes::fma(before.high[i], by, chains.high[i]);
+      }
+      chains.store(sum, r, c);
+    });
+    return;
+  }
+#endif
+  block.phase_rows(
+      rows, columns, [=](std::int64_t r) { return static_cast<int>(r); },
+      [=](int r, std::int64_t, std::int64_t column) {
+        const int c = static_cast<int>(column);
+        float chain = 0.0F;
+        for (int k = 0; k < depth; ++k) {
+          const float weight = a(r, k);
+          if (Which == Terms::present && !is_term(weight)) continue;
+          chain = Unit::multiply_add(weight, b(k, c), chain);
+        }
+        sum(r, c) = fma(sum(r, c), factor[r], chain);
       });
 }
 

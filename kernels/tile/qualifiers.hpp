@@ -21,3 +21,10 @@
 
 // What a function of both back ends starts with.
 #define NBX_FUNCTION NBX_HOST_DEVICE NBX_FORCE_INLINE
+
+// Before a loop whose array is to live in registers on the device.
+#if NBX_DEVICE_CODE
+#define NBX_UNROLL _Pragma("unroll")
+#else
+#define NBX_UNROLL
+#endif

@@ -53,6 +53,37 @@ float reduce_in_vectors(std::int64_t n, std::int64_t r, const Row& row, const Te
 
 }  // namespace detail
 
+namespace detail {
+
+/// part[0 … Width − 1] folded in halves. By recursion, as nvcc unrolls no loop whose bound is halved.
+template <class Operation, int Width>
+NBX_FUNCTION float fold_halves(float* part) {
+  if constexpr (Width == 1) {
+    return part[0];
+  } else {
+    NBX_UNROLL
+    for (int c = 0; c < Width / 2; ++c) part[c] = Operation::combine(part[c], part[c + Width / 2]);
+    return fold_halves<Operation, Width / 2>(part);
+  }
+}
+
+}  // namespace detail
+
+/// The reduction of term(c) over c < n by one item, n ≤ Width, a power of two: places from n on hold the identity, and
+/// places are folded in halves, c += c + Width/2, … A weight passes through log2(Width) additions.
+template <class Operation, int Width, class Term>
+NBX_FUNCTION float fold(int n, const Term& term) {
+  float part[Width];
+#if NBX_DEVICE_CODE
+  NBX_UNROLL
+  for (int c = 0; c < Width; ++c) part[c] = c < n ? term(c) : Operation::identity;
+#else
+  for (int c = 0; c < n; ++c) part[c] = term(c);
+  for (int c = n; c < Width; ++c) part[c] = Operation::identity;
+#endif
+  return detail::fold_halves<Operation, Width>(part);
+}
+
 /// out(r, 0) = the reduction of term(prepare(r), r, c) over c < n, for each row r. term is called once for each (r, c)
 /// and may store what belongs to that place. `out` is (rows, reduce_chains); its other columns are scratch.
 template <class Operation, class Block, class Prepare, class Term>

@@ -36,4 +36,11 @@ NBX_FUNCTION constexpr std::size_t tile_bytes(int rows, int columns) {
   return (elements * sizeof(T) + tile_alignment - 1) / tile_alignment * tile_alignment;
 }
 
+/// What a device gives to a block of one compiled program.
+struct BlockLimits {
+  std::uint64_t static_bytes = 0;  // of shared memory, that the compiled program takes beside its tiles
+  std::uint64_t most_bytes = 0;    // of shared memory, that a block may have in all
+  bool bf16_is_native = true;
+};
+
 }  // namespace nbx::tile

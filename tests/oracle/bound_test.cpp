@@ -47,6 +47,13 @@ const std::vector<Way>& ways() {
     Arithmetic a = in_f32();
     a.log2_at = Arithmetic::Log2At::difference;
     add("f32_streaming_exp2_of_difference", Format::f32, a, 5);
+    a = in_f32();
+    a.pv.restart = 7;  // each tile's P·V starts from zero and is added to O, as flash does
+    add("f32_streaming_tiles_added", Format::f32, a, 7);
+    a.output = Format::f16;
+    add("f16_streaming_tiles_added", Format::f16, a, 7);
+    a = in_f32();
+    a.log2_at = Arithmetic::Log2At::difference;
     a.log2_at = Arithmetic::Log2At::score;
     a.normalise = Arithmetic::Normalise::reciprocal;
     a.qk.chains = a.pv.chains = 4;

@@ -1,0 +1,10 @@
+#include "kernels/flash/kernel.hpp"
+#include "kernels/pack/kernels.hpp"
+
+namespace nbx::kernels {
+
+static constexpr char own_name[] = "flash.published.bf16";
+const nbx_kernel flash_published_bf16 =
+    pack::describe<flash::PublishedKernel<tile::bf16, own_name>>(own_name, __FILE__);
+
+}  // namespace nbx::kernels

@@ -1,0 +1,9 @@
+#include "kernels/flash/kernel.hpp"
+#include "kernels/pack/kernels.hpp"
+
+namespace nbx::kernels {
+
+static constexpr char own_name[] = "flash.published.f32";
+const nbx_kernel flash_published_f32 = pack::describe<flash::PublishedKernel<float, own_name>>(own_name, __FILE__);
+
+}  // namespace nbx::kernels

@@ -1,0 +1,9 @@
+#include "kernels/flash/kernel.hpp"
+#include "kernels/pack/kernels.hpp"
+
+namespace nbx::kernels {
+
+static constexpr char own_name[] = "flash.simt.f16";
+const nbx_kernel flash_simt_f16 = pack::describe<flash::SimtKernel<tile::f16, own_name>>(own_name, __FILE__);
+
+}  // namespace nbx::kernels
