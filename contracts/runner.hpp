@@ -19,7 +19,7 @@ struct RunOptions {
   std::vector<std::filesystem::path> named_packs;  // by --pack: red if they do not load
   std::vector<std::string> patterns;               // case, kernel or clause names, with * and ?; empty: all
   std::vector<std::string> only_cases;             // exact case names (--last-failed); empty: all
-  int gate = 0;                                    // 1-4, 0: all
+  int gate = 0;                                    // 1-4, 0: all of them; 5 is codegen/'s
   std::string device;                              // "cpu", "cuda", empty: all
   Tier tier = Tier::standard;
   std::uint64_t seed = 1;

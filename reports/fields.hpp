@@ -98,6 +98,8 @@ void report_fields(Archive& archive, Report& report) {
   archive("shards", report.shards);
   archive("strict", report.strict);
   archive("cases_run", report.result.cases_run);
+  archive("codegen_cases", report.result.codegen_cases);
+  archive("codegen", report.result.codegen);
   archive("seconds", report.result.seconds);
   archive("interrupted", report.result.interrupted);
   archive("packs", report.result.packs);

@@ -70,7 +70,9 @@ void add_scope(CLI::App& app, Selection& selection) {
 void add_selection(CLI::App& app, Selection& selection) {
   app.add_option("PATTERN", selection.patterns, "Names of kernels, clauses or cases, with * and ?; none: all")
       ->type_name("");
-  app.add_option("--gate", selection.gate, "One gate alone, 1 to 4")->type_name("N")->check(CLI::Range(1, 4));
+  app.add_option("--gate", selection.gate, "One gate alone, 1 to 5; 5 compiles the CUDA kernels")
+      ->type_name("N")
+      ->check(CLI::Range(1, 5));
   add_scope(app, selection);
 }
 

@@ -72,7 +72,8 @@ Tally tally(const contracts::RunResult& result) {
   }
   for (const contracts::PowerResult& power : result.power) tally.live_mutants += !power.killed;
   for (const contracts::PackResult& pack : result.packs) tally.failed_packs += !pack.error.empty();
-  tally.checked = tally.kernels > 0 || tally.controls > 0 || (!result.power.empty() && tally.declined_kernels == 0);
+  tally.checked = tally.kernels > 0 || result.codegen_cases > 0 || tally.controls > 0 ||
+                  (!result.power.empty() && tally.declined_kernels == 0);
   return tally;
 }
 

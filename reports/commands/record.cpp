@@ -1,9 +1,11 @@
-// nbx-contract record: writes down the fingerprints of what kernels give, for gate3.twin where their device is not.
+// nbx-contract record: writes down the fingerprints of what kernels give, for gate3.twin where their device is not, or
+// with --codegen what the compiler makes of them, for gate 5.
 #include <fmt/format.h>
 
 #include <memory>
 
 #include "contracts/recorder.hpp"
+#include "reports/codegen_places.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/exit_code.hpp"
 #include "reports/interrupt.hpp"
@@ -15,7 +17,38 @@ namespace {
 struct Words {
   Selection selection;
   std::string output;
+  bool codegen = false;
+  std::string nvcc;
+  std::vector<std::string> architectures;
 };
+
+int record_codegen(const Words& words, const Session& session) {
+  namespace codegen = contracts::codegen;
+  const contracts::RunOptions options = run_options(words.selection, session);
+  stop_on_signals(session.bisect ? exit_untestable : exit_interrupted);
+  const codegen::Places places = codegen_places(session, words.nvcc);
+  try {
+    const codegen::Build built = codegen::build_kernels(options, places, words.architectures, stop_requested());
+    for (const std::string& error : built.errors) fmt::print(stderr, "nbx-contract: {}\n", error);
+    for (const std::string& one : built.unknown) {
+      fmt::print(stderr, "nbx-contract: {} does not know {}\n", built.record.compiler.device, one);
+    }
+    if (stop_requested()) return exit_interrupted;
+    if (built.record.kernels.empty()) {
+      fmt::print(stderr, "nbx-contract: nothing was recorded\n");
+      return exit_nothing;
+    }
+    const std::string file =
+        words.output.empty() ? (places.records / codegen::file_name(built.record.compiler)).string() : words.output;
+    codegen::write_record(file, built.record);
+    fmt::print("recorded the code of {} kernels by {} in {}: {} units compiled, {} as cached\n",
+               built.record.kernels.size(), built.record.compiler.name(), file, built.compiled, built.cached);
+    return built.errors.empty() ? exit_ok : exit_red;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "nbx-contract: {}\n", error.what());
+    return exit_harness;
+  }
+}
 
 int record_device(const Words& words, const Session& session) {
   const contracts::RunOptions options = run_options(words.selection, session);
@@ -44,13 +77,28 @@ int record_device(const Words& words, const Session& session) {
 void add_record(CLI::App& app, Session& session) {
   auto* record = app.add_subcommand("record", "Write the fingerprints of a device's outputs to a file");
   auto words = std::make_shared<Words>();
-  record->add_option("--output", words->output, "The file to write")->required()->type_name("FILE");
+  record->add_option("--output", words->output, "The file to write")->type_name("FILE");
+  record->add_flag("--codegen", words->codegen, "What the compiler makes of the CUDA kernels, for gate 5");
+  record->add_option("--nvcc", words->nvcc, "With --codegen: another compiler than the build's own")->type_name("FILE");
+  record->add_option("--arch", words->architectures, "With --codegen: one architecture alone; may be repeated")
+      ->type_name("SM")
+      ->allow_extra_args(false);
   add_selection(*record, words->selection);
   record->footer(
       "Fingerprints in reports/records/ stand for the device where it is not present (gate3.twin).\n"
-      "Example: nbx-contract record --device cuda --output reports/records/nvidia-h200.json");
-  record->callback(
-      [words, &session] { session.action = [words, &session] { return record_device(*words, session); }; });
+      "With --codegen the file is reports/records/codegen/COMPILER.json unless --output names another.\n"
+      "Examples:\n"
+      "  nbx-contract record --device cuda --output reports/records/nvidia-h200.json\n"
+      "  nbx-contract record --codegen");
+  record->callback([words, &session] {
+    if (!words->codegen && words->output.empty()) throw UsageError("--output is required, but with --codegen");
+    if (!words->codegen && (!words->nvcc.empty() || !words->architectures.empty())) {
+      throw UsageError("--nvcc and --arch are for --codegen");
+    }
+    session.action = [words, &session] {
+      return words->codegen ? record_codegen(*words, session) : record_device(*words, session);
+    };
+  });
 }
 
 }  // namespace nbx::reports

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "contracts/runner.hpp"
+#include "reports/codegen_places.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/exit_code.hpp"
 #include "reports/interrupt.hpp"
@@ -20,7 +21,7 @@ namespace {
 struct Words {
   Selection selection;
   Outputs outputs;
-  std::string shard;
+  std::string shard, nvcc;
   bool last_failed = false, fail_fast = false;
   bool seed_given = false;
 };
@@ -60,7 +61,22 @@ int nothing_failed(const std::string& why) {
   return exit_nothing;
 }
 
+// Gate 5 compiles and runs nothing, so it has a run of its own.
+int run_gate5(const Words& words, const Session& session) {
+  Report report;
+  report.start = now_milliseconds();
+  stop_on_signals(session.bisect ? exit_untestable : exit_interrupted);
+  const contracts::RunOptions options = run_options(words.selection, session);
+  report.result = contracts::codegen::run_gate5(options, codegen_places(session, words.nvcc), stop_requested());
+  report.stop = now_milliseconds();
+  const std::vector<std::string> unmatched = report.result.unmatched;
+  const int code = deliver(std::move(report), words.outputs);
+  if (code == exit_nothing) suggest(options, unmatched);
+  return code;
+}
+
 int run_and_report(const Words& words, const Session& session) {
+  if (words.selection.gate == 5) return run_gate5(words, session);
   const std::filesystem::path memory = session.folder / "last-run.json";
   contracts::RunOptions options = run_options(words.selection, session);
   options.fail_fast = words.fail_fast;
@@ -111,6 +127,7 @@ void add_run(CLI::App& app, Session& session) {
         int shard = 0, shards = 0;
         return parse_shard(text, &shard, &shards);
       });
+  run->add_option("--nvcc", words->nvcc, "With --gate 5: another compiler than the build's own")->type_name("FILE");
   run->add_flag("--fail-fast", words->fail_fast, "Stop at the first red case");
   run->add_flag("--last-failed", words->last_failed, "The red cases of the last run, with its seed, tier and packs");
   run->footer(
@@ -126,6 +143,12 @@ void add_run(CLI::App& app, Session& session) {
         throw UsageError(std::string("--last-failed says what to run, so it takes no ") + other);
       }
     }
+    for (const char* other : {"--shard", "--last-failed", "--fail-fast"}) {
+      if (words->selection.gate == 5 && run->count(other) > 0) {
+        throw UsageError(std::string("--gate 5 runs no kernel, so it takes no ") + other);
+      }
+    }
+    if (!words->nvcc.empty() && words->selection.gate != 5) throw UsageError("--nvcc is for --gate 5");
     check_outputs(words->outputs);
     session.action = [words, &session] { return run_and_report(*words, session); };
   });
