@@ -38,7 +38,8 @@ class Preparation {
     }
     std::string why;
     const auto stated = executor.arithmetic(call, &why);
-    const auto arithmetic = stated ? declared(*stated, entry.kernel->format, &why) : std::nullopt;
+    const std::string& imitates = context_.inventory.packs[entry.pack].info.imitates;
+    const auto arithmetic = stated ? declared(*stated, entry.kernel->format, imitates, &why) : std::nullopt;
     if (!arithmetic) return red_text({{"wrong", "states no arithmetic that a bound follows from"}, {"it says", why}});
     arithmetics_[&entry] = *arithmetic;
     return std::nullopt;

@@ -5,6 +5,7 @@
 
 #include "controls/tables.hpp"
 #include "controls/wrapper.hpp"
+#include "kernels/pack/imitate.hpp"
 #include "kernels/pack/refusal.hpp"
 
 namespace nbx::controls {
@@ -56,6 +57,10 @@ const nbx_pack* nbx_pack_open(std::uint32_t pack_interface, char* message, std::
         "pack interface: " + std::to_string(pack_interface) + "; accepted: " + std::to_string(NBX_PACK_INTERFACE));
     return nullptr;
   }
+  if (const std::string wrong = nbx::pack::choose_imitated(); !wrong.empty()) {
+    nbx::pack::write_message(message, capacity, wrong);
+    return nullptr;
+  }
   static const nbx::controls::Pack all;
   static nbx_pack pack{};
   pack.struct_size = sizeof(nbx_pack);
@@ -63,6 +68,7 @@ const nbx_pack* nbx_pack_open(std::uint32_t pack_interface, char* message, std::
   pack.name = "controls";
   pack.device = {kDLCPU, 0};
   pack.device_name = "host";
+  pack.imitates = nbx::unit::imitated().name.data();  // of a literal, which ends it
   pack.toolchain = NBX_TOOLCHAIN;
   pack.flags = NBX_FLAGS;
   pack.kernels = all.kernels().data();

@@ -70,6 +70,10 @@ DotError dot_error(const Dot& dot, std::int64_t terms, std::int64_t extra, bool 
       error.absolute_per_term =
           ((static_cast<double>(group) + 1) * std::ldexp(1.0, dot.exponent_floor - dot.kept_bits) + 0x1p-149 +
            addition_quantum(flush_to_zero));
+      // A subnormal operand raises e_max as if it were the smallest normal, past the largest |term| that growth
+      // assumes.
+      error.of_subnormal = (static_cast<double>(group) + 1) * std::ldexp(1.0, -dot.kept_bits) *
+                           (1 + error.growth[static_cast<std::size_t>(terms)]);
       break;
     case Dot::Unit::grouped_f32:
       error.absolute_per_term = product_quantum(flush_to_zero);

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <string>
 
+#include "kernels/pack/imitate.hpp"
 #include "kernels/pack/kernels.hpp"
 #include "kernels/pack/refusal.hpp"
 
@@ -34,6 +35,10 @@ const nbx_pack* nbx_pack_open(std::uint32_t pack_interface, char* message, std::
         "pack interface: " + std::to_string(pack_interface) + "; accepted: " + std::to_string(NBX_PACK_INTERFACE));
     return nullptr;
   }
+  if (const std::string wrong = nbx::pack::choose_imitated(); !wrong.empty()) {
+    nbx::pack::write_message(message, capacity, wrong);
+    return nullptr;
+  }
   static const std::string device_name = processor();
   static nbx_pack pack{};
   pack.struct_size = sizeof(nbx_pack);
@@ -41,7 +46,7 @@ const nbx_pack* nbx_pack_open(std::uint32_t pack_interface, char* message, std::
   pack.name = "cpu";
   pack.device = {kDLCPU, 0};
   pack.device_name = device_name.c_str();
-  pack.imitates = "sm_90";
+  pack.imitates = nbx::unit::imitated().name.data();  // of a literal, which ends it
   pack.toolchain = NBX_TOOLCHAIN;
   pack.flags = NBX_FLAGS;
   pack.kernels = nbx::kernels::all;

@@ -31,7 +31,10 @@
   each(flash_simt_bf16) \
   each(flash_published_f32) \
   each(flash_published_f16) \
-  each(flash_published_bf16)
+  each(flash_published_bf16) \
+  each(flash_mma_f16) \
+  each(flash_mma_bf16) \
+  each(flash_mma_tf32)
 // clang-format on
 
 namespace nbx::kernels {

@@ -33,6 +33,13 @@ class CudaBlock {
     __syncthreads();
   }
 
+  /// item(i) for i in 0 … n − 1, each by a whole warp, then a barrier.
+  template <class Item>
+  NBX_DEVICE void warps(int n, const Item& item) {
+    for (int i = static_cast<int>(threadIdx.x) / 32; i < n; i += static_cast<int>(blockDim.x) / 32) item(i);
+    __syncthreads();
+  }
+
   template <class Prepare, class Item>
   NBX_DEVICE void phase_rows(std::int64_t rows, std::int64_t columns, const Prepare& prepare, const Item& item) {
     if (rows == 1) {

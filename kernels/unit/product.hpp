@@ -34,6 +34,12 @@ constexpr int place(int at) {
   }
 }
 
+/// What the unit sees of a word: without the bits that it does not read, so that a NaN whose payload lies there is Inf.
+template <class Unit>
+float as_read(float x) {
+  return tile::float_of(tile::bits_of(x) & read_mask<Unit>);
+}
+
 /// Operands of one block of k, as the lanes read them; places from `depth` on hold zeros.
 struct RowBlock {
   alignas(32) std::int32_t significand[block], exponent[block], sign[block];
@@ -50,7 +56,7 @@ void read_row(RowBlock& to, const float* from, int depth, int padded, int raised
   to.special = false;
   for (int k = 0; k < padded; ++k) {
     const int at = place<Unit>(k);
-    line[k] = at < depth ? from[at] : 0.0F;
+    line[k] = at < depth ? as_read<Unit>(from[at]) : 0.0F;
   }
   for (int k = 0; k < padded; k += lanes) {
     const Floats x = load_floats(line + k);
@@ -69,7 +75,7 @@ void read_columns(ColumnBlock& to, const float* from, std::ptrdiff_t stride, int
     alignas(32) float line[lanes] = {};
     const int at = place<Unit>(k);
     if (at < depth) std::copy_n(from + at * stride, columns, line);
-    const Floats x = load_floats(line);
+    const Floats x = (Floats)((Words)load_floats(line) & read_mask<Unit>);
     const Parts part = parts(x, Unit::format);
     store_ints(to.significand + k * lanes, part.significand);
     store_ints(to.exponent + k * lanes, part.exponent);
@@ -85,7 +91,7 @@ float chain_element(const Group& group, const float* a, const float* b, std::ptr
     float x[Unit::k] = {}, y[Unit::k] = {};
     for (int at = 0; at < Unit::k; ++at) {
       const int k = place<Unit>(first + at);
-      if (k < depth) x[at] = a[k], y[at] = b[k * b_stride];
+      if (k < depth) x[at] = as_read<Unit>(a[k]), y[at] = as_read<Unit>(b[k * b_stride]);
     }
     constexpr bool apart = requires { Unit::adds_at_the_end; };
     float sum = apart ? 0.0F : c;
@@ -119,31 +125,39 @@ NBX_FORCE_INLINE bool chain_lanes(const Group& group, const RowOperands& a, cons
 /// The product on a unit of fused groups.
 template <class Unit>
 void multiply(const Matrices& m, const Group& group, Unit) {
+  constexpr int side_by_side = 4;  // groups of columns that share the reading of a row
   const int raised = group.kept_bits - 2 * Unit::format.fraction_bits;
-  detail::ColumnBlock columns;
+  detail::ColumnBlock columns[side_by_side];
   detail::RowBlock row;
   for (int first = 0; first < m.depth; first += detail::block) {
     const int depth = std::min(m.depth - first, detail::block);
     const int padded = (depth + Unit::k - 1) / Unit::k * Unit::k;
-    for (int j = 0; j < m.columns; j += lanes) {
-      const int count = std::min(m.columns - j, lanes);
-      const float* const b = m.b + first * m.b_stride + j;
-      detail::read_columns<Unit>(columns, b, m.b_stride, count, depth, padded);
+    for (int left = 0; left < m.columns; left += side_by_side * lanes) {
+      const int right = std::min(left + side_by_side * lanes, m.columns);
+      const float* const b = m.b + first * m.b_stride;
+      for (int j = left; j < right; j += lanes) {
+        detail::read_columns<Unit>(columns[(j - left) / lanes], b + j, m.b_stride, std::min(right - j, lanes), depth,
+                                   padded);
+      }
       for (int i = 0; i < m.rows; ++i) {
         const float* const a = m.a + i * m.a_stride + first;
-        float* const c = m.c + i * m.c_stride + j;
-        alignas(32) float line[lanes] = {};
-        std::copy_n(c, count, line);
         detail::read_row<Unit>(row, a, depth, padded, raised);
-        Floats sum = load_floats(line);
-        if (!row.special && !columns.special && !any_special(sum) &&
-            detail::chain_lanes<Unit>(group, {row.significand, row.exponent, row.sign},
-                                      {columns.significand, columns.exponent, columns.sign, lanes}, padded, sum)) {
-          store_floats(line, sum);
-          std::copy_n(line, count, c);
-        } else {
-          for (int lane = 0; lane < count; ++lane) {
-            c[lane] = detail::chain_element<Unit>(group, a, b + lane, m.b_stride, depth, line[lane]);
+        for (int j = left; j < right; j += lanes) {
+          const detail::ColumnBlock& of = columns[(j - left) / lanes];
+          const int count = std::min(right - j, lanes);
+          float* const c = m.c + i * m.c_stride + j;
+          alignas(32) float line[lanes] = {};
+          std::copy_n(c, count, line);
+          Floats sum = load_floats(line);
+          if (!row.special && !of.special && !any_special(sum) &&
+              detail::chain_lanes<Unit>(group, {row.significand, row.exponent, row.sign},
+                                        {of.significand, of.exponent, of.sign, lanes}, padded, sum)) {
+            store_floats(line, sum);
+            std::copy_n(line, count, c);
+          } else {
+            for (int lane = 0; lane < count; ++lane) {
+              c[lane] = detail::chain_element<Unit>(group, a, b + j + lane, m.b_stride, depth, line[lane]);
+            }
           }
         }
       }
@@ -171,8 +185,8 @@ inline void multiply(const Matrices& m, M8N8K4F16) {
         std::copy_n(c, count, line);
         Floats sum = load_floats(line);
         for (int at = 0; at < depth; at += k) {
-          Floats products = load_floats(columns + at * lanes) * row[at];
-          for (int next = at + 1; next < at + k; ++next) products += load_floats(columns + next * lanes) * row[next];
+          Floats products{};  // from +0, so that products of −0 alone are +0
+          for (int next = at; next < at + k; ++next) products += load_floats(columns + next * lanes) * row[next];
           sum = products + sum;
         }
         store_floats(line, sum);

@@ -44,10 +44,16 @@ struct WgmmaE4M3 {
   static constexpr const Known& known(const Architecture& of) { return of.wgmma_e4m3; }
 };
 
-/// mma.sync m8n8k4 f16 → f32, which is no unit of its own on sm_90: exact products, p0 + p1, + p2, + p3, + addend, each
-/// sum rounded to nearest.
+/// mma.sync m8n8k4 f16 → f32, which is no unit of its own on sm_90: exact products, +0 + p0, + p1, + p2, + p3, +
+/// addend, each sum rounded to nearest.
 struct M8N8K4F16 {
   static constexpr int k = 4;
 };
+
+/// The bits of an operand's fp32 word that the unit reads.
+template <class Unit>
+inline constexpr std::uint32_t read_mask = 0xFFFFFFFFU;
+template <>
+inline constexpr std::uint32_t read_mask<M16N8K8TF32> = 0xFFFFE000U;
 
 }  // namespace nbx::unit

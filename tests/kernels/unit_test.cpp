@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <sstream>
 
 #include "kernels/unit/product.hpp"
 #include "tests/kernels/unit_vectors.hpp"
@@ -63,6 +64,65 @@ TEST(UnitVectors, E4M3) { expect_all<unit::M16N8K32E4M3, tile::e4m3>("mma_sm90_e
 TEST(UnitVectors, M8N8K4) {
   const UnitVectors v = read_unit_vectors<tile::f16>("mma_sm90_m8n8k4.bin");
   EXPECT_EQ(differing(v, [](const unit::Matrices& m) { unit::multiply(m, unit::M8N8K4F16{}); }), 0);
+}
+
+/// Patterns after `name`, up to the next word that is no number.
+template <class T>
+std::vector<float> numbers_after(std::istringstream& words, const std::string& name, std::size_t count) {
+  std::string word;
+  if (!(words >> word) || word != name) throw std::runtime_error("'" + word + "' where '" + name + "' is expected");
+  std::vector<float> out;
+  for (std::size_t i = 0; i < count && words >> word; ++i) {
+    const auto bits = static_cast<std::uint32_t>(std::stoul(word, nullptr, 16));
+    if constexpr (std::is_same_v<T, float>) {
+      out.push_back(tile::float_of(bits));
+    } else {
+      out.push_back(tile::decode(T{static_cast<typename T::Bits>(bits)}));
+    }
+  }
+  if (out.size() != count) throw std::runtime_error("too few numbers after " + name);
+  return out;
+}
+
+template <class Unit, class T>
+float of_line(std::istringstream& words, float& expected) {
+  const std::vector<float> a = numbers_after<T>(words, "a", Unit::k), b = numbers_after<T>(words, "b", Unit::k);
+  float c = numbers_after<float>(words, "c", 1)[0];
+  expected = numbers_after<float>(words, "d", 1)[0];
+  const unit::Matrices one{a.data(), b.data(), &c, Unit::k, 1, 1, 1, 1, Unit::k};
+  if constexpr (requires { Unit::format; }) {
+    unit::multiply(one, Unit::known(*architecture("sm_90")).group, Unit{});
+  } else {
+    unit::multiply(one, Unit{});
+  }
+  return c;
+}
+
+// Lines that `nbx-contract probe` printed, each once a deviation from the model of its time.
+TEST(UnitVectors, Lines) {
+  std::istringstream lines(file_bytes("lines.txt"));
+  int held = 0;
+  for (std::string line; std::getline(lines, line); ++held) {
+    std::istringstream words(line);
+    std::string kernel, of;
+    words >> kernel >> of;
+    ASSERT_EQ(of, "sm_90") << line;
+    float expected = 0, got = 0;
+    if (kernel == "m16n8k16.mma.f16")
+      got = of_line<unit::M16N8K16F16, tile::f16>(words, expected);
+    else if (kernel == "m16n8k16.mma.bf16")
+      got = of_line<unit::M16N8K16BF16, tile::bf16>(words, expected);
+    else if (kernel == "m16n8k8.mma.tf32")
+      got = of_line<unit::M16N8K8TF32, float>(words, expected);
+    else if (kernel == "m16n8k32.mma.e4m3")
+      got = of_line<unit::M16N8K32E4M3, tile::e4m3>(words, expected);
+    else if (kernel == "m8n8k4.mma.f16")
+      got = of_line<unit::M8N8K4F16, tile::f16>(words, expected);
+    else
+      FAIL() << "no model of " << kernel;
+    EXPECT_TRUE(same(got, expected)) << line << "\n got " << got;
+  }
+  EXPECT_GT(held, 0);
 }
 
 // A and B [64][256] e4m3; o_K_fast [64][64]. With fast accumulation one chain; without, every 128 terms are a chain of

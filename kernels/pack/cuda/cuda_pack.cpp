@@ -55,6 +55,8 @@ const nbx_pack* nbx_pack_open(std::uint32_t pack_interface, char* message, std::
   pack.name = "cuda";
   pack.device = {kDLCUDA, 0};
   pack.device_name = device.name;
+  static const std::string architecture = "sm_" + std::to_string(device.major * 10 + device.minor);
+  pack.imitates = architecture.c_str();
   static const std::string driver = driver_of(device);
   pack.driver = driver.c_str();
   pack.toolchain = NBX_TOOLCHAIN;
