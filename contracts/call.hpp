@@ -51,6 +51,21 @@ struct Launch {
   std::vector<Param> options;
 };
 
+/// A buffer of a run beside its tensors: declared, or seen by the tracking allocator. Time counts makings and releases.
+struct BufferUse {
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::int64_t made = 0, freed = -1;  // -1: never
+
+  bool operator==(const BufferUse&) const = default;
+};
+
+/// What a kernel says that a run takes.
+struct Cost {
+  std::vector<BufferUse> buffers;
+  std::uint64_t peak_bytes = 0, returned_bytes = 0, operations = 0;
+};
+
 struct Call {
   std::string kernel;
   std::string family;
@@ -59,6 +74,8 @@ struct Call {
   std::int32_t rank = 0, ranks = 1;
   Launch launch;
   Poison poison = Poison::nan;
+  bool tracked = false;       // buffers come one by one from a tracking allocator, and there is no workspace
+  std::int64_t refused = -1;  // the buffer, by number, that the allocator refuses; -1: none
 };
 
 /// A place outside its rights that the kernel touched, or one that it left out.
@@ -86,7 +103,8 @@ struct Outcome {
   std::vector<MemoryFault> faults;
   bool wrote_nothing = true;  // outputs still hold their poison (or their first content) byte for byte
   std::uint64_t workspace_bytes = 0;
-  double seconds = 0;  // of run alone
+  std::vector<BufferUse> buffers;  // of a tracked run
+  double seconds = 0;              // of run alone
 };
 
 }  // namespace nbx::contracts

@@ -291,7 +291,11 @@ bool explain_case(const TaskContext& context, const Inventory::Entry& entry, con
       preparation.evaluate();
       Subject subject = preparation.subject(entry);
       subject.explaining = true;
-      return tell(clause.sentence, judged(clause, subject, context, problem));
+      Verdict verdict = judged(clause, subject, context, problem);
+      const Outcome chosen = subject.executor().explain(subject.call(subject.prepared->instance->call()));
+      if (chosen.kind == Outcome::Kind::ran)
+        (verdict.kind == Verdict::Kind::red ? verdict.red.lines : verdict.detail).emplace_back("chose", chosen.message);
+      return tell(clause.sentence, std::move(verdict));
     }
   }
   return false;

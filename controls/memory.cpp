@@ -116,11 +116,32 @@ struct StaleWeights : math::Stages<T, R> {
   using Values = math::ValueStage<T, AllKeys>;
 };
 
+constexpr Fault cost_a_byte_short{.cost = [](nbx_cost& cost) {
+  --cost.buffers[0].bytes;
+  --cost.peak_bytes;
+}};
+
+/// The weights are taken and not declared.
+constexpr Fault cost_of_scores_alone{.cost = [](nbx_cost& cost) {
+  cost.peak_bytes = cost.buffers[0].bytes;
+  cost.buffer_count = 1;
+}};
+
 using namespace kernels;
 
 constexpr char ordinary[] = "B=1,H=3,Hk=1,Tq=7,Tk=63,D=72,normal";
 
 constexpr Mutation rows[] = {
+    {.name = "cost_a_byte_short",
+     .planted = "the declared scores are a byte shorter than those that are taken",
+     .red_at = {"gate2.cost"},
+     .problems = {"B=1,H=3,Hk=1,Tq=7,Tk=63,D=72,normal"},
+     .on = around(cost_a_byte_short, math_simt_f32, chunked_simt_bf16)},
+    {.name = "cost_of_scores_alone",
+     .planted = "the weights are taken and not declared",
+     .red_at = {"gate2.cost"},
+     .problems = {"B=1,H=3,Hk=1,Tq=7,Tk=63,D=72,normal"},
+     .on = around(cost_of_scores_alone, chunked_simt_f16)},
     {.name = "last_element_unwritten",
      .planted = "the last element is not written",
      .red_at = {"gate1.reference", "gate2.written"},

@@ -24,6 +24,8 @@ struct Fault {
   void (*refused)(char* message, std::size_t capacity) = nullptr;
   /// What the kernel says that it needs of workspace.
   std::uint64_t (*workspace)(std::uint64_t honest) = nullptr;
+  /// What the kernel declares that a run takes.
+  void (*cost)(nbx_cost& cost) = nullptr;
 };
 
 using RunEntry = nbx_status (*)(const nbx_kernel*, const nbx_problem*, const nbx_launch*, char*, std::size_t);

@@ -51,6 +51,22 @@ nbx_status workspace_bytes(const nbx_kernel* self, const nbx_problem* problem, c
   });
 }
 
+nbx_status explain(const nbx_kernel* self, const nbx_problem* problem, const nbx_launch* launch, char* message,
+                   std::size_t capacity) {
+  return changed(self, problem, launch, false, message, capacity, [&](const Target& target, Call& call) {
+    return target.honest->explain(target.honest, &call.problem(), call.how(), message, capacity);
+  });
+}
+
+nbx_status cost(const nbx_kernel* self, const nbx_problem* problem, const nbx_launch* launch, nbx_cost* out,
+                char* message, std::size_t capacity) {
+  return changed(self, problem, launch, false, message, capacity, [&](const Target& target, Call& call) {
+    const nbx_status status = target.honest->cost(target.honest, &call.problem(), call.how(), out, message, capacity);
+    if (status == NBX_OK && target.fault != nullptr && target.fault->cost != nullptr) target.fault->cost(*out);
+    return status;
+  });
+}
+
 nbx_status check(const nbx_kernel* self, const nbx_problem* problem, const nbx_launch* launch, char* message,
                  std::size_t capacity) {
   return changed(self, problem, launch, false, message, capacity, [&](const Target& target, Call& call) {
@@ -78,6 +94,8 @@ nbx_kernel wrapped(const Target& target, const Mutation& mutation, const char* n
   out.arithmetic = arithmetic;
   out.workspace_bytes = workspace_bytes;
   out.check = check;
+  if (out.explain != nullptr) out.explain = explain;
+  if (out.cost != nullptr) out.cost = cost;
   out.run = run;
   return out;
 }

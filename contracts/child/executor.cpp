@@ -211,6 +211,14 @@ std::optional<nbx_arithmetic> Executor::arithmetic(const Call& call, std::string
   return answer.arithmetic;
 }
 
+std::optional<Cost> Executor::cost(const Call& call, std::string* message) {
+  wire::Answer answer = state_->call(wire::Operation::cost, call, false);
+  if (!answer.cost && message != nullptr) *message = std::move(answer.outcome.message);
+  return answer.cost;
+}
+
+Outcome Executor::explain(const Call& call) { return state_->call(wire::Operation::explain, call, false).outcome; }
+
 Outcome Executor::execute(const Call& call) { return state_->call(wire::Operation::execute, call, true).outcome; }
 
 Outcome Executor::check_only(const Call& call) { return state_->call(wire::Operation::check_only, call, true).outcome; }

@@ -35,6 +35,7 @@ struct KernelInfo {
   std::vector<EqualityInfo> equalities;
   std::optional<ControlInfo> control;
   std::optional<nbx_limits> limits;
+  bool declares_cost = false;
   std::string symbol, unit;
 };
 struct PackInfo {
@@ -75,6 +76,12 @@ class Executor {
 
   /// The declared arithmetic of a problem; the outcome's message where it has none.
   std::optional<nbx_arithmetic> arithmetic(const Call& call, std::string* message);
+
+  /// The declared cost of a call; the outcome's message where there is none.
+  std::optional<Cost> cost(const Call& call, std::string* message);
+
+  /// What the kernel decides for a call, as the message of Outcome::ran; refused where it has nothing to say.
+  Outcome explain(const Call& call);
 
   /// can_run, workspace_bytes, check, run, under the call's conditions.
   Outcome execute(const Call& call);

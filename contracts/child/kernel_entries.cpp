@@ -85,6 +85,30 @@ bool KernelEntries::arithmetic(nbx_arithmetic& out) {
               [&] { return kernel_.view.arithmetic(kernel_.self, &structs_.problem, &out, text(), capacity()); });
 }
 
+bool KernelEntries::explain() {
+  return step(Stage::explain, [&] {
+    if (kernel_.view.explain == nullptr) return nbx_status{NBX_UNSUPPORTED};
+    return kernel_.view.explain(kernel_.self, &structs_.problem, &structs_.launch, text(), capacity());
+  });
+}
+
+bool KernelEntries::cost(Cost& out) {
+  nbx_cost told{};
+  const bool done = step(Stage::cost, [&] {
+    if (kernel_.view.cost == nullptr) return nbx_status{NBX_UNSUPPORTED};
+    return kernel_.view.cost(kernel_.self, &structs_.problem, &structs_.launch, &told, text(), capacity());
+  });
+  if (!done) return false;
+  if (told.buffer_count > NBX_MOST_BUFFERS) return broken(fmt::format("it declares {} buffers", told.buffer_count));
+  out = {{}, told.peak_bytes, told.returned_bytes, told.operations};
+  for (std::uint32_t i = 0; i < told.buffer_count; ++i) {
+    const nbx_buffer& buffer = told.buffers[i];
+    if (buffer.name == nullptr) return broken(fmt::format("buffer {} of its cost has no name", i));
+    out.buffers.push_back({clean(buffer.name), buffer.bytes, buffer.made, buffer.freed});
+  }
+  return true;
+}
+
 bool KernelEntries::workspace_bytes() {
   std::uint64_t first = 0, second = 0;
   const auto ask = [&](std::uint64_t& out) {

@@ -41,6 +41,9 @@ class KernelEntries {
 
   bool can_run();
   bool arithmetic(nbx_arithmetic& out);
+  /// The explanation is the outcome's message.
+  bool explain();
+  bool cost(Cost& out);
   /// Twice: a second answer that differs, or more than 64 GiB, breaks the interface.
   bool workspace_bytes();
   bool check();

@@ -127,6 +127,7 @@ KernelInfo describe(const nbx_kernel& kernel, const std::string& who) {
   info.equalities = equalities_of(kernel, who);
   if (kernel.control != nullptr) info.control = control_of(kernel.control, who);
   if (kernel.limits != nullptr) info.limits = read(kernel.limits, who + ".limits");
+  info.declares_cost = kernel.cost != nullptr;
   info.symbol = text(kernel.symbol);
   info.unit = text(kernel.unit);
   return info;

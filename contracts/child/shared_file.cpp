@@ -45,6 +45,10 @@ const char* name(Stage stage) {
       return "can_run";
     case Stage::arithmetic:
       return "arithmetic";
+    case Stage::explain:
+      return "explain";
+    case Stage::cost:
+      return "cost";
     case Stage::workspace_bytes:
       return "workspace_bytes";
     case Stage::check:

@@ -15,6 +15,8 @@ enum class Stage : std::uint32_t {
   pack_table,
   can_run,
   arithmetic,
+  explain,
+  cost,
   workspace_bytes,
   check,
   run,

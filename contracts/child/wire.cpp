@@ -11,6 +11,8 @@ namespace nbx::contracts {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Param, name, kind, integer, real, text)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Launch, block_order, item_order, order_seed, threads, options)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryFault, kind, tensor, offset, bytes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BufferUse, name, bytes, made, freed)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Cost, buffers, peak_bytes, returned_bytes, operations)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AxisInfo, option, clause, values)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EqualityInfo, clause, other, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ControlInfo, mutates, planted, red_at, problems, verdict, crashes)
@@ -61,6 +63,7 @@ Json json_of(const KernelInfo& kernel) {
             {"alignment", kernel.alignment},
             {"axes", kernel.axes},
             {"equalities", kernel.equalities},
+            {"declares_cost", kernel.declares_cost},
             {"symbol", kernel.symbol},
             {"unit", kernel.unit}};
   if (kernel.control) json["control"] = *kernel.control;
@@ -77,6 +80,7 @@ KernelInfo kernel_from(const Json& json) {
   json.at("alignment").get_to(kernel.alignment);
   json.at("axes").get_to(kernel.axes);
   json.at("equalities").get_to(kernel.equalities);
+  json.at("declares_cost").get_to(kernel.declares_cost);
   json.at("symbol").get_to(kernel.symbol);
   json.at("unit").get_to(kernel.unit);
   if (json.contains("control")) kernel.control = json["control"].get<ControlInfo>();
@@ -117,6 +121,7 @@ Json json_of(const Outcome& outcome) {
           {"faults", outcome.faults},
           {"wrote_nothing", outcome.wrote_nothing},
           {"workspace_bytes", outcome.workspace_bytes},
+          {"buffers", outcome.buffers},
           {"seconds", outcome.seconds}};
 }
 
@@ -129,6 +134,7 @@ Outcome outcome_from(const Json& json) {
   json.at("faults").get_to(outcome.faults);
   json.at("wrote_nothing").get_to(outcome.wrote_nothing);
   json.at("workspace_bytes").get_to(outcome.workspace_bytes);
+  json.at("buffers").get_to(outcome.buffers);
   json.at("seconds").get_to(outcome.seconds);
   return outcome;
 }
@@ -169,9 +175,10 @@ std::vector<std::uint8_t> pack_request(const Request& request) {
     for (std::size_t i = 0; i < call.tensors.size(); ++i) {
       tensors.push_back(json_of(call.tensors[i], request.places[i]));
     }
-    json["call"] = {{"kernel", call.kernel}, {"family", call.family}, {"tensors", std::move(tensors)},
-                    {"params", call.params}, {"rank", call.rank},     {"ranks", call.ranks},
-                    {"launch", call.launch}, {"poison", call.poison}};
+    json["call"] = {{"kernel", call.kernel},  {"family", call.family}, {"tensors", std::move(tensors)},
+                    {"params", call.params},  {"rank", call.rank},     {"ranks", call.ranks},
+                    {"launch", call.launch},  {"poison", call.poison}, {"tracked", call.tracked},
+                    {"refused", call.refused}};
   }
   return Json::to_cbor(json);
 }
@@ -190,6 +197,8 @@ Request unpack_request(const std::vector<std::uint8_t>& bytes) {
   call.at("ranks").get_to(request.call.ranks);
   call.at("launch").get_to(request.call.launch);
   call.at("poison").get_to(request.call.poison);
+  call.at("tracked").get_to(request.call.tracked);
+  call.at("refused").get_to(request.call.refused);
   for (const Json& tensor : call.at("tensors")) {
     request.call.tensors.push_back(tensor_from(tensor));
     request.places.push_back(tensor.at("place").get<std::uint64_t>());
@@ -204,6 +213,7 @@ std::vector<std::uint8_t> pack_answer(const Answer& answer) {
             {"outcome", json_of(answer.outcome)}};
   if (answer.pack) json["pack"] = json_of(*answer.pack);
   if (answer.arithmetic) json["arithmetic"] = raw(*answer.arithmetic);
+  if (answer.cost) json["cost"] = *answer.cost;
   return Json::to_cbor(json);
 }
 
@@ -215,6 +225,7 @@ Answer unpack_answer(const std::vector<std::uint8_t>& bytes) {
   json.at("last").get_to(answer.last);
   answer.outcome = outcome_from(json.at("outcome"));
   if (json.contains("pack")) answer.pack = pack_from(json["pack"]);
+  if (json.contains("cost")) answer.cost = json["cost"].get<Cost>();
   if (json.contains("arithmetic")) answer.arithmetic = from_raw<nbx_arithmetic>(json["arithmetic"]);
   return answer;
 }

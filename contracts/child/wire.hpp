@@ -13,7 +13,7 @@
 
 namespace nbx::contracts::wire {
 
-enum class Operation : std::uint8_t { open, can_run, arithmetic, execute, check_only, run_unchecked };
+enum class Operation : std::uint8_t { open, can_run, arithmetic, explain, cost, execute, check_only, run_unchecked };
 
 /// A call without its data: that lies at places[i] bytes of the memory file, dense, for tensor i.
 struct Request {
@@ -28,6 +28,7 @@ struct Answer {
   std::string error;  // of open: why the pack cannot be used; of the others: what the harness itself could not do
   std::optional<PackInfo> pack;
   std::optional<nbx_arithmetic> arithmetic;
+  std::optional<Cost> cost;
   Outcome outcome;
   bool outputs = false;  // they lie in the memory file
   bool last = false;     // the child ends after this answer

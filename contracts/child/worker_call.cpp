@@ -10,6 +10,7 @@
 
 #include "contracts/child/device_memory.hpp"
 #include "contracts/child/placement.hpp"
+#include "contracts/child/tracking_allocator.hpp"
 
 namespace nbx::contracts::sandbox {
 namespace {
@@ -79,6 +80,11 @@ void CallRunner::dispatch(const LoadedKernel& kernel, const wire::Request& reque
   }
   if (request.operation == wire::Operation::can_run) {
     entries.can_run();
+  } else if (request.operation == wire::Operation::explain) {
+    entries.explain();
+  } else if (request.operation == wire::Operation::cost) {
+    Cost cost;
+    if (entries.cost(cost)) answer.cost = std::move(cost);
   } else if (request.operation == wire::Operation::arithmetic) {
     nbx_arithmetic arithmetic{};
     if (entries.arithmetic(arithmetic)) answer.arithmetic = arithmetic;
@@ -111,14 +117,17 @@ void CallRunner::run_guarded(const LoadedKernel& kernel, const wire::Request& re
   Workspace workspace(static_cast<std::int64_t>(outcome.workspace_bytes), *memory_);
   workspace.prepare(call.poison);
   add_zone(workspace.zone());
-  structs.launch.workspace = workspace.address();
-  structs.launch.workspace_bytes = outcome.workspace_bytes;
+  structs.launch.workspace = call.tracked ? nullptr : workspace.address();
+  structs.launch.workspace_bytes = call.tracked ? 0 : outcome.workspace_bytes;
+  TrackingAllocator allocator(*memory_, call.poison, call.refused);
+  if (call.tracked) structs.launch.allocator = allocator.entries();
 
   const bool checks = request.operation != wire::Operation::run_unchecked;
   const bool runs = request.operation != wire::Operation::check_only;
   if ((!checks || entries.check()) && runs) entries.run(pack_.memory());
   if (outcome.kind == Outcome::Kind::crashed) return;  // the device is gone, and its memory with it
 
+  allocator.finish(outcome);
   workspace.fetch();
   workspace.find_faults(outcome.faults);
   for (std::size_t i = 0; i < tensors.size(); ++i) {

@@ -21,8 +21,8 @@ const char* causal_text(oracle::Causal causal) {
 
 class AttentionInstance final : public Instance {
  public:
-  AttentionInstance(const AttentionProblem& problem, DLDataType format, std::uint64_t seed)
-      : problem_(problem), data_(make_attention_data(problem, format, seed)) {
+  AttentionInstance(const AttentionProblem& problem, AttentionData data) : problem_(problem), data_(std::move(data)) {
+    const DLDataType format = data_.format;
     const Shape o{problem.B, problem.H, problem.Tq, data_.v_shape[3]};
     const Shape lse{problem.B, problem.H, problem.Tq};
     call_.family = "attention";
@@ -122,7 +122,8 @@ class AttentionFamily final : public Family {
   std::string_view name() const override { return "attention"; }
   std::span<const ProblemInfo> problems() const override { return problems_; }
   std::unique_ptr<Instance> make(std::size_t problem, DLDataType format, std::uint64_t seed) const override {
-    return std::make_unique<AttentionInstance>(attention_table::problems[problem], format, seed);
+    const AttentionProblem& p = attention_table::problems[problem];
+    return make_attention(p, make_attention_data(p, format, seed));
   }
   std::vector<Refusal> refusals(DLDataType format, std::uint64_t seed) const override {
     return attention_refusals(format, seed);
@@ -140,6 +141,10 @@ class AttentionFamily final : public Family {
 };
 
 }  // namespace
+
+std::unique_ptr<Instance> make_attention(const AttentionProblem& problem, AttentionData data) {
+  return std::make_unique<AttentionInstance>(problem, std::move(data));
+}
 
 const Family& attention_family() {
   static const AttentionFamily family;

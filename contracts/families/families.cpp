@@ -2,12 +2,13 @@
 #include <algorithm>
 
 #include "contracts/families/attention_family.hpp"
+#include "contracts/families/sdpa_family.hpp"
 #include "contracts/families/softmax_family.hpp"
 
 namespace nbx::contracts {
 
 std::span<const Family* const> families() {
-  static const Family* const all[] = {&softmax_family(), &log_softmax_family(), &attention_family()};
+  static const Family* const all[] = {&softmax_family(), &log_softmax_family(), &attention_family(), &sdpa_family()};
   return all;
 }
 

@@ -52,6 +52,13 @@ struct Edge {
   std::vector<Bytes> expected;  // the right bytes, one per output
 };
 
+/// Which kernel a call must be routed to, and the call that this kernel alone would get.
+struct Routed {
+  std::string text;    // how the explanation starts: "chunked(32)"
+  std::string kernel;  // "chunked.simt.f16"; its bits are the right ones
+  Call call;
+};
+
 /// A problem with its inputs made: one format, one seed.
 class Instance {
  public:
@@ -67,6 +74,8 @@ class Instance {
   virtual std::vector<std::vector<double>> mutate(oracle::Mutant mutant, std::uint64_t position) const = 0;
   /// The ways of an equality clause, none where the problem gives it nothing to ask. `full`: all of them.
   virtual std::vector<Way> ways(std::string_view clause, bool full) const = 0;
+  /// The routes that are right, the first whose kernel the pack has; none where nothing is routed.
+  virtual std::vector<Routed> routes() const { return {}; }
   /// What `explain` tells of the inputs behind one element: label and text.
   virtual std::vector<std::pair<std::string, std::string>> behind(std::size_t output, std::int64_t element) const = 0;
 

@@ -1,6 +1,8 @@
 // Gate 1: every element of every output within its proven bound, under every configuration of the launch.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "contracts/formats.hpp"
 #include "contracts/gates/clause.hpp"
 #include "contracts/gates/compare.hpp"
@@ -68,6 +70,36 @@ Verdict judge_reference(Subject& subject) {
   return total;
 }
 
+/// What the kernel says, and the bits of the kernel that the rules name.
+Verdict judge_route(Subject& subject) {
+  const std::vector<Routed> routes = subject.prepared->instance->routes();
+  const auto partner_of = [&](const Routed& routed) {
+    return subject.partner ? subject.partner(routed.kernel) : std::nullopt;
+  };
+  const auto due =
+      std::find_if(routes.begin(), routes.end(), [&](const Routed& routed) { return partner_of(routed).has_value(); });
+  if (due == routes.end()) return {};
+  if (auto verdict = not_run(subject, "", subject.base())) return *verdict;
+  const Call plain = subject.call(subject.prepared->instance->call());
+  const Outcome told = subject.executor().explain(plain);
+  if (told.kind != Outcome::Kind::ran) return red_outcome(subject, "explain", told);
+  if (!told.message.starts_with(due->text + ":"))
+    return red_text(
+        {{"wrong", "another route than the rules give"}, {"expected", due->text}, {"it says", told.message}});
+  const Partner partner = *partner_of(*due);
+  const Family& family = *family_named(partner.kernel->family);
+  Call alone = call_for(family, *partner.kernel, due->call);
+  alone.family = partner.kernel->family;
+  const Outcome outcome = partner.executor->execute(alone);
+  if (auto verdict = not_run(subject, "by " + due->kernel, outcome)) return *verdict;
+  if (const auto found = difference(plain, subject.base(), alone, outcome))
+    return red_difference(subject, "by " + due->kernel, output_info(*subject.prepared->instance, found->output),
+                          *found);
+  Verdict passed = Verdict::passed();
+  passed.detail = {{"route", told.message}};
+  return passed;
+}
+
 constexpr Clause table[] = {
     {.id = "gate1.reference",
      .sentence = "every element lies within its proven bound, under every configuration of the launch",
@@ -76,6 +108,13 @@ constexpr Clause table[] = {
      .applies = always,
      .equality = false,
      .judge = judge_reference},
+    {.id = "gate1.route",
+     .sentence = "the kernel of the route that the rules give computes the call, and says so",
+     .source = "the rules of the route (kernels/README.md)",
+     .gate = 1,
+     .applies = always,
+     .equality = false,
+     .judge = judge_route},
 };
 
 }  // namespace

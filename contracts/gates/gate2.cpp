@@ -1,6 +1,8 @@
 // Gate 2: the same bits on every run and in every order; every element written, nothing else touched.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "contracts/dense.hpp"
 #include "contracts/formats.hpp"
 #include "contracts/gates/clause.hpp"
@@ -147,6 +149,86 @@ Verdict judge_reads(Subject& subject) {
                       });
 }
 
+std::string buffer_text(const std::vector<BufferUse>& buffers) {
+  std::string text;
+  for (const BufferUse& one : buffers)
+    text += fmt::format("{}{} of {} bytes, made at {}, freed {}", text.empty() ? "" : "; ", one.name, one.bytes,
+                        one.made, one.freed < 0 ? "never" : fmt::format("at {}", one.freed));
+  return text.empty() ? "none" : text;
+}
+
+/// The most bytes that are held at one time.
+std::uint64_t peak(const std::vector<BufferUse>& buffers) {
+  std::uint64_t most = 0;
+  for (const BufferUse& now : buffers) {
+    std::uint64_t held = 0;
+    for (const BufferUse& one : buffers)
+      if (one.made <= now.made && (one.freed < 0 || one.freed > now.made)) held += one.bytes;
+    most = std::max(most, held);
+  }
+  return most;
+}
+
+Verdict cost_of(Subject& subject, const Call& plain, const std::string& way) {
+  std::string why;
+  const auto declared = subject.executor().cost(plain, &why);
+  if (!declared) return red_text({{"way", way}, {"wrong", "declares no cost for this call"}, {"it says", why}});
+  Call call = plain;
+  call.tracked = true;
+  const Outcome outcome = subject.run(call);
+  if (auto verdict = not_run(subject, way, outcome)) return *verdict;
+  if (auto red = first_fault(way, outcome)) return *red;
+  const auto differ = [&](const char* what, const std::string& says, const std::string& seen) {
+    return red_text(
+        {{"way", way}, {"wrong", std::string(what) + " is not what it declares"}, {"declared", says}, {"seen", seen}});
+  };
+  if (outcome.buffers != declared->buffers)
+    return differ("what it takes", buffer_text(declared->buffers), buffer_text(outcome.buffers));
+  if (peak(outcome.buffers) != declared->peak_bytes)
+    return differ("the peak", fmt::format("{} bytes", declared->peak_bytes),
+                  fmt::format("{} bytes", peak(outcome.buffers)));
+  std::uint64_t returned = 0;
+  for (const Bytes& output : outcome.outputs) returned += output.size();
+  if (returned != declared->returned_bytes)
+    return differ("what it returns", fmt::format("{} bytes", declared->returned_bytes),
+                  fmt::format("{} bytes", returned));
+  const auto operations = static_cast<std::uint64_t>(2 * subject.prepared->problem->work);
+  if (operations != declared->operations)
+    return differ("the number of operations", fmt::format("{}", declared->operations), fmt::format("{}", operations));
+  const Outcome in_workspace = subject.run(plain);
+  if (auto verdict = not_run(subject, way + ", in a workspace", in_workspace)) return *verdict;
+  if (outcome.outputs != in_workspace.outputs)
+    return red_text({{"way", way}, {"wrong", "other bits than with a workspace"}});
+  // A refused buffer is an error that says so, before anything is written.
+  for (std::size_t i = 0; i < declared->buffers.size(); ++i) {
+    call.refused = static_cast<std::int64_t>(i);
+    const Outcome without = subject.run(call);
+    const BufferUse& buffer = declared->buffers[i];
+    if (without.kind != Outcome::Kind::refused || without.status != NBX_OUT_OF_MEMORY || !without.wrote_nothing ||
+        without.message.find(std::to_string(buffer.bytes)) == std::string::npos)
+      return red_text({{"way", fmt::format("{}, {} is refused", way, buffer.name)},
+                       {"wrong", "no error of memory that names the bytes and writes nothing"},
+                       {"it says", without.message}});
+  }
+  return Verdict::passed();
+}
+
+Verdict judge_cost(Subject& subject) {
+  if (auto verdict = not_run(subject, "", subject.base())) return *verdict;
+  const Call plain = subject.call(subject.prepared->instance->call());
+  Verdict verdict = cost_of(subject, plain, "by default");
+  for (const AxisInfo& axis : subject.kernel().axes)
+    for (const std::int64_t value : axis.values) {
+      if (verdict.kind != Verdict::Kind::pass || axis.clause != "gate3.chunk") continue;
+      Call call = plain;
+      call.launch.options = {int_param(axis.option, value)};
+      verdict = cost_of(subject, call, fmt::format("{}={}", axis.option, value));
+    }
+  return verdict;
+}
+
+bool declares_cost(const KernelInfo& kernel, const PackInfo&) { return kernel.declares_cost; }
+
 bool on_host(const KernelInfo&, const PackInfo& pack) { return pack.device.device_type == kDLCPU; }
 
 constexpr Clause table[] = {
@@ -181,6 +263,12 @@ constexpr Clause table[] = {
      .gate = 2,
      .applies = always,
      .judge = judge_reads},
+    {.id = "gate2.cost",
+     .sentence = "a run takes the buffers that are declared, to the byte, and an error of memory writes nothing",
+     .source = "the kernel's declared cost",
+     .gate = 2,
+     .applies = declares_cost,
+     .judge = judge_cost},
 };
 
 }  // namespace

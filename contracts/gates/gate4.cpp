@@ -62,6 +62,8 @@ constexpr CallClause calls[] = {
     {"gate4.mask", refused, documented},
     {"gate4.scale", refused, documented},
     {"gate4.causal", refused, documented},
+    {"gate4.k_layout", refused, documented},
+    {"gate4.profile", refused, documented},
     {"gate4.empty", "empty tensors are right or refused, never wrong", documented},
     {"gate4.offsets", "offsets past 2^31 elements are right or refused, never wrong", documented},
 };

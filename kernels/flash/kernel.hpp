@@ -90,6 +90,11 @@ struct Common {
     pack::launched("flash", tile::launch(program, program.blocks(), how));
   }
 
+  static std::string explain(const nbx_problem& problem, const nbx_launch* how) {
+    const pack::Attention a = read(problem, false);
+    return "tiles of " + std::to_string(R::key_width(a)) + " keys; height " + choose<P<T, R>>(a, Options(how)).reason;
+  }
+
   static constexpr std::array<const char*, 1> optional_outputs{"lse"};
 };
 

@@ -7,6 +7,7 @@
 #include "kernels/math/scores.hpp"
 #include "kernels/math/values.hpp"
 #include "kernels/math/weights.hpp"
+#include "kernels/pack/buffers.hpp"
 #include "kernels/pack/entries.hpp"
 
 namespace nbx::math {
@@ -21,27 +22,35 @@ struct Stages {
 
 inline constexpr std::int64_t default_block_rows = 64;
 
-/// Where a chunk's buffers lie in the workspace.
-struct Workspace {
-  std::uint64_t weights, bytes;  // scores lie at 0
+/// The two buffers of a chunk, in bytes. The next chunk has the same.
+struct ChunkBytes {
+  std::uint64_t scores, weights;
+
+  std::uint64_t workspace() const { return pack::round_up(scores) + weights; }
 };
 
 template <class T>
-Workspace workspace(const pack::Attention& a, std::int64_t rows) {
-  const std::uint64_t elements = pack::product("scores", {a.B, a.H, rows, a.Tk, sizeof(float)}) / sizeof(float);
-  const std::uint64_t weights = pack::round_up(elements * sizeof(float));
-  return {weights, weights + elements * sizeof(T)};
+ChunkBytes chunk_bytes(const pack::Attention& a, std::int64_t rows) {
+  const std::uint64_t scores = pack::product("scores", {a.B, a.H, rows, a.Tk, sizeof(float)});
+  return {scores, scores / sizeof(float) * sizeof(T)};
+}
+
+/// "attention of q [1, 2, 70, 64], k [1, 2, 70, 64] and v [1, 2, 70, 64] by 32 rows from row 0 on, on device type 1".
+inline std::string running(const pack::Attention& a, std::int64_t rows) {
+  return "attention of q " + pack::text(a.q.shape, 4) + ", k " + pack::text(a.k.shape, 4) + " and v " +
+         pack::text(a.v.shape, 4) + " by " + pack::text(rows) + " rows from row 0 on, on device type " +
+         std::to_string(static_cast<int>(tile::device));
 }
 
 /// Computes all query rows, `height` at a time.
 template <class T, class R, template <class, class> class S>
 void compute(const pack::Attention& a, const nbx_launch& how, std::int64_t height, std::int64_t block_rows) {
-  const Workspace place = workspace<T>(a, height);
-  std::byte* const memory = pack::require_workspace(how, place.bytes);
+  const ChunkBytes bytes = chunk_bytes<T>(a, height);
+  pack::Buffers buffers(how, bytes.workspace(), running(a, height));
   Arguments<T> chunk{};
   take_operands<R, T>(a, chunk);
-  chunk.scores = reinterpret_cast<float*>(memory);
-  chunk.weights = reinterpret_cast<T*>(memory + place.weights);
+  chunk.scores = buffers.take<float>("scores", bytes.scores);
+  chunk.weights = buffers.take<T>("weights", bytes.weights);
   for (chunk.first = 0; chunk.first < a.Tq; chunk.first += height) {
     chunk.rows = R::chunk_rows(chunk.first, height, a.Tq);
     const int tile_rows = static_cast<int>(std::max<std::int64_t>(1, std::min(block_rows, chunk.group * chunk.rows)));
@@ -80,19 +89,34 @@ struct Common {
 
   static std::uint64_t workspace_bytes(const nbx_problem& problem, const nbx_launch* how) {
     const pack::Attention a = read(problem, false);
-    return workspace<T>(a, Kernel::height(how, a.Tq)).bytes;
+    return chunk_bytes<T>(a, Kernel::height(how, a.Tq)).workspace();
   }
 
   static void check(const nbx_problem& problem, const nbx_launch* how) {
     const pack::Attention a = read(problem, true);
     const std::int64_t height = Kernel::height(how, a.Tq);
     block_rows(how);
-    if (how != nullptr) pack::require_workspace(*how, workspace<T>(a, height).bytes);
+    if (how != nullptr && how->allocator == nullptr) {
+      pack::require_workspace(*how, chunk_bytes<T>(a, height).workspace());
+    }
   }
 
   static void run(const nbx_problem& problem, const nbx_launch& how) {
     const pack::Attention a = read(problem, true);
     compute<T, R, S>(a, how, Kernel::height(&how, a.Tq), block_rows(&how));
+  }
+
+  /// Scores and weights, each the size of a chunk's scores. Masks and operands are read by their strides and O is
+  /// written in place, so nothing else is made, and every chunk is as dear as the first.
+  static nbx_cost cost(const nbx_problem& problem, const nbx_launch* how) {
+    const pack::Attention a = read(problem, false);
+    const ChunkBytes bytes = chunk_bytes<T>(a, Kernel::height(how, a.Tq));
+    nbx_cost out{};
+    pack::declare_nested(out, {{"scores", bytes.scores}, {"weights", bytes.weights}});
+    out.returned_bytes = pack::product("o", {a.B, a.H, a.Tq, a.Dv, sizeof(T)});
+    if (a.lse) out.returned_bytes += pack::product("lse", {a.B, a.H, a.Tq, sizeof(float)});
+    out.operations = pack::product("operations", {2, a.B, a.H, a.Tq, a.Tk, a.D + a.Dv});
+    return out;
   }
 
   static std::int64_t block_rows(const nbx_launch* how) {

@@ -16,7 +16,9 @@ namespace nbx::pack {
 ///   std::uint64_t workspace_bytes(const nbx_problem&, const nbx_launch*);
 ///   void check(const nbx_problem&, const nbx_launch*);
 ///   void run(const nbx_problem&, const nbx_launch&);
-///   family, format, equalities, and where it has them axes and optional_outputs.
+///   family, format, equalities, and where it has them axes and optional_outputs;
+///   where it decides something, std::string explain(const nbx_problem&, const nbx_launch*);
+///   where it declares it, nbx_cost cost(const nbx_problem&, const nbx_launch*).
 ///
 /// Each function throws a Refusal to say no.
 template <class Kernel>
@@ -39,6 +41,14 @@ struct Entries {
   static nbx_status run(const nbx_kernel*, const nbx_problem* problem, const nbx_launch* how, char* message,
                         std::size_t capacity) {
     return guarded(message, capacity, [&] { Kernel::run(*problem, *how); });
+  }
+  static nbx_status explain(const nbx_kernel*, const nbx_problem* problem, const nbx_launch* how, char* message,
+                            std::size_t capacity) {
+    return guarded(message, capacity, [&] { write_message(message, capacity, Kernel::explain(*problem, how)); });
+  }
+  static nbx_status cost(const nbx_kernel*, const nbx_problem* problem, const nbx_launch* how, nbx_cost* out,
+                         char* message, std::size_t capacity) {
+    return guarded(message, capacity, [&] { *out = Kernel::cost(*problem, how); });
   }
 };
 
@@ -67,6 +77,12 @@ constexpr nbx_kernel describe(const char* name, const char* file) {
   out.check = Entries<Kernel>::check;
   out.run = Entries<Kernel>::run;
   out.unit = unit(file);
+  if constexpr (requires(const nbx_problem& problem) { Kernel::explain(problem, nullptr); }) {
+    out.explain = Entries<Kernel>::explain;
+  }
+  if constexpr (requires(const nbx_problem& problem) { Kernel::cost(problem, nullptr); }) {
+    out.cost = Entries<Kernel>::cost;
+  }
   return out;
 }
 

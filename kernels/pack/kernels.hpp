@@ -34,7 +34,10 @@
   each(flash_published_bf16) \
   each(flash_mma_f16) \
   each(flash_mma_bf16) \
-  each(flash_mma_tf32)
+  each(flash_mma_tf32) \
+  each(sdpa_route_f32) \
+  each(sdpa_route_f16) \
+  each(sdpa_route_bf16)
 // clang-format on
 
 namespace nbx::kernels {

@@ -84,6 +84,14 @@ typedef struct nbx_problem {
 typedef uint32_t nbx_order;
 enum { NBX_FORWARD = 0, NBX_REVERSE = 1, NBX_STRIDED = 2, NBX_SHUFFLED = 3 };
 
+/* Where a run takes its buffers from, one by one, in place of the workspace. The memory is the device's. */
+typedef struct nbx_allocator nbx_allocator;
+struct nbx_allocator {
+  uint32_t struct_size;
+  void* (*allocate)(nbx_allocator* self, const char* name, uint64_t bytes); /* aligned to 256; NULL: refused */
+  void (*release)(nbx_allocator* self, void* memory);
+};
+
 /* How it is to be computed. Nothing here may change an output bit, save options whose axis names no clause. */
 typedef struct nbx_launch {
   uint32_t struct_size;
@@ -96,6 +104,8 @@ typedef struct nbx_launch {
   void* workspace; /* of workspace_bytes, aligned to 256, in the device's memory, content undefined */
   uint64_t workspace_bytes;
   void* stream; /* the device's stream, NULL for its default */
+  nbx_allocator*
+      allocator; /* NULL: none. A kernel that declares its cost takes every buffer from it, all others none */
 } nbx_launch;
 
 /* How a matrix product multiplies and adds. */
@@ -203,6 +213,25 @@ typedef struct nbx_control {
   uint32_t crashes;    /* 1 where the planted fault is a crash or a hang */
 } nbx_control;
 
+/* A buffer of a run beside the caller's tensors. Time counts the makings and releases of buffers in the run, from 0. */
+typedef struct nbx_buffer {
+  uint32_t struct_size;
+  const char* name;
+  uint64_t bytes;
+  uint32_t made, freed;
+} nbx_buffer;
+
+#define NBX_MOST_BUFFERS 16
+
+/* The declared cost of a run, to the byte. Frozen: never grows. */
+typedef struct nbx_cost {
+  nbx_buffer buffers[NBX_MOST_BUFFERS];
+  uint32_t buffer_count;
+  uint64_t peak_bytes;     /* the most that the buffers hold at one time */
+  uint64_t returned_bytes; /* of the outputs, which are the caller's: apart */
+  uint64_t operations;     /* additions and multiplications of the products: 2·B·H·Tq·Tk·(D + Dv) of attention */
+} nbx_cost;
+
 typedef struct nbx_kernel nbx_kernel;
 struct nbx_kernel {
   uint32_t struct_size;
@@ -235,6 +264,13 @@ struct nbx_kernel {
   const nbx_limits* limits;   /* NULL: no stack, no spills, other resources free */
   const char* symbol;         /* the device symbol whose code gate 5 records, NULL on the CPU */
   const char* unit;           /* the translation unit that holds it, as the bisect mixes it; NULL: unknown */
+  /* What it decides for this problem and launch, and why, in words, as the message of NBX_OK: a route, a tile. Reads no
+   * data. NULL: there is nothing to decide. */
+  nbx_status (*explain)(const nbx_kernel* self, const nbx_problem* problem, const nbx_launch* launch, char* message,
+                        size_t capacity);
+  /* What the run will take, for a launch whose allocator gives the memory. Reads no data. NULL: not declared. */
+  nbx_status (*cost)(const nbx_kernel* self, const nbx_problem* problem, const nbx_launch* launch, nbx_cost* out,
+                     char* message, size_t capacity);
 };
 
 /* Memory of the pack's device. On kDLCPU all may be NULL: the harness then gives host memory whose ends are
