@@ -25,7 +25,7 @@ inline constexpr SdpaProfile sdpa_profiles[] = {
     {"half", R"({"bytes": 1000000, "fraction": 0.5, "memory_bytes": 78400})"},
     {"less_than_half", R"({"bytes": 1000000, "fraction": 0.5, "memory_bytes": 78398})"},
     {"unknown_device", R"({"bytes": 1000000, "fraction": 0.001})"},
-    {"unit", R"({"bytes": 100, "tiles": {"f16": [64], "bf16": [64]}})"},
+    {"unit", R"({"bytes": 100, "ceiling": 32, "tiles": {"f16": [64], "bf16": [64]}})"},
 };
 
 struct SdpaProblem {

@@ -167,11 +167,10 @@ RoutedCall::RoutedCall(const nbx_problem& problem, DLDataType format, DLDeviceTy
     name = "chunked.simt." + question_.format;
     options_.push_back({"chunk_rows", NBX_INT, route_.chunk_rows, 0, nullptr});
   }
-  if (route_.kind == Kind::flash) {
-    name = "flash.simt." + question_.format;
-    if (question_.profile && question_.profile->ceiling) {
-      options_.push_back({"ceiling", NBX_INT, *question_.profile->ceiling, 0, nullptr});
-    }
+  if (route_.kind == Kind::flash) name = "flash.simt." + question_.format;
+  const bool has_tiles = route_.kind == Kind::flash || route_.kind == Kind::unit_flash;
+  if (has_tiles && question_.profile && question_.profile->ceiling) {
+    options_.push_back({"ceiling", NBX_INT, *question_.profile->ceiling, 0, nullptr});
   }
   kernel_ = kernels.find(name);
   if (kernel_ == nullptr) {
