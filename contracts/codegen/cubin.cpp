@@ -9,6 +9,8 @@
 #include <cstring>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "contracts/codegen/code.hpp"
 #include "contracts/random.hpp"
