@@ -58,7 +58,7 @@ TEST_F(Command, RefusesWordsThatItDoesNotKnow) {
                                  {"frobnicate"},
                                  {"run", "--frobnicate"},
                                  {"run", "--gate", "0"},
-                                 {"run", "--gate", "5"},
+                                 {"run", "--gate", "6"},
                                  {"run", "--seed", "-1"},
                                  {"run", "--seed", "18446744073709551616"},
                                  {"run", "--seed", "1x"},
