@@ -5,6 +5,7 @@ namespace nbx::kernels {
 
 static constexpr char own_name[] = "flash.mma.f16";
 const nbx_kernel flash_mma_f16 =
-    pack::describe<flash::MatrixKernel<tile::f16, unit::M16N8K16F16, tile::f16, own_name>>(own_name, __FILE__);
+    pack::describe<flash::MatrixKernel<flash::MatrixCommon<tile::f16, unit::M16N8K16F16, tile::f16>, own_name>>(
+        own_name, __FILE__);
 
 }  // namespace nbx::kernels

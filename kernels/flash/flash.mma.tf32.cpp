@@ -5,6 +5,7 @@ namespace nbx::kernels {
 
 static constexpr char own_name[] = "flash.mma.tf32";
 const nbx_kernel flash_mma_tf32 =
-    pack::describe<flash::MatrixKernel<float, unit::M16N8K8TF32, flash::tf32, own_name>>(own_name, __FILE__);
+    pack::describe<flash::MatrixKernel<flash::MatrixCommon<float, unit::M16N8K8TF32, flash::tf32>, own_name>>(own_name,
+                                                                                                              __FILE__);
 
 }  // namespace nbx::kernels

@@ -87,6 +87,7 @@ struct Common {
     program.a.scale = R::scale(a, options.detour);
     program.width = R::key_width(a);
     program.extra = options.detour;
+    program.query_scale = a.scale;
     pack::launched("flash", tile::launch(program, program.blocks(), how));
   }
 

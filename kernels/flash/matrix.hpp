@@ -33,6 +33,9 @@ NBX_FUNCTION float operand(float x) {
 template <class U, class Operand>
 struct MatrixRules : Rules {
   using Unit = U;
+  /// A chain of groups of 8 rounds so often that its bound does not tell a dropped key in 65,536.
+  static constexpr std::int64_t most_keys =
+      std::is_same_v<Operand, tf32> ? 32'768 : std::numeric_limits<std::int64_t>::max();
   static constexpr bool narrows = true;
   template <class T>
   NBX_FUNCTION static float narrowed(float weight) {
@@ -111,6 +114,39 @@ struct MatrixRules : Rules {
   }
 };
 
+/// flash.m8n8k4: Q · scale is narrowed to f16, scores are in the log2 domain, and P·V of each tile of keys starts from
+/// zero and is added to O in fp32.
+struct M8N8K4Rules : MatrixRules<unit::M8N8K4F16, tile::f16> {
+  static constexpr std::int64_t most_keys = 32'768;  // Q · scale in f16 and 2,048 sums: see MatrixRules
+  static constexpr float log2e = 0x1.715476p0F, ln2 = 0x1.62e43p-1F;
+
+  static int key_width(const pack::Attention&) { return 32; }
+  /// Scores that get a bias are taken to the log2 domain behind it.
+  static float scale(const pack::Attention& a, int /*extra*/) { return a.bias ? 1.0F : log2e; }
+  NBX_FUNCTION static float biased(float score, float bias) {
+    return tile::select(bias == Max::identity, Max::identity, (score + bias) * log2e);
+  }
+  template <class Block>
+  NBX_DEVICE static void prepare_query(Block& block, tile::Tile<float> q, int rows, int dims, float scale) {
+    block.phase_rows(
+        rows, dims, [=](std::int64_t r) { return q.row(static_cast<int>(r)); },
+        [=](float* row, std::int64_t, std::int64_t c) { row[c] = tile::narrow<tile::f16>(row[c] * scale); });
+  }
+  NBX_FUNCTION static float weight(float score, float max) {
+    return tile::select(score == Max::identity, tile::no_term(), tile::exp2(score - max));
+  }
+  NBX_FUNCTION static float rescale(float old_max, float new_max) {
+    return tile::select(old_max == Max::identity, 0.0F, tile::exp2(old_max - new_max));
+  }
+  NBX_FUNCTION static float lse(float max, float sum) { return max * ln2 + tile::log(sum); }
+
+  template <class R, class Block>
+  NBX_DEVICE static void accumulate(Block& block, tile::Tile<float> o, tile::Tile<float> p, tile::Tile<float> v,
+                                    int rows, int columns, int keys) {
+    tile::matrix_dot_add<typename R::Unit, true>(block, o, p, v, rows, columns, keys);
+  }
+};
+
 template <class U>
 inline constexpr nbx_unit unit_code = NBX_ANY_ORDER;
 template <>
@@ -146,13 +182,12 @@ struct MatrixCommon : Common<T, R, P> {
     Base::run(problem, how);
   }
 
-  /// A chain of groups of 8 rounds so often that its bound no longer tells a dropped key in 65,536.
+  /// Past R::most_keys the bound of the arithmetic no longer tells a wrong key.
   static void require_sight(const nbx_problem& problem) {
-    constexpr std::int64_t most = std::is_same_v<Operand, tf32> ? 32'768 : std::numeric_limits<std::int64_t>::max();
     const std::int64_t keys = Base::read(problem, false).Tk;
-    if (keys > most) {
-      pack::refuse(NBX_UNSUPPORTED, "k", pack::text(keys) + " keys, over which the bound of tf32 sees no single one",
-                   "at most " + std::to_string(most));
+    if (keys > R::most_keys) {
+      pack::refuse(NBX_UNSUPPORTED, "k", pack::text(keys) + " keys, over which the bound sees no single one",
+                   "at most " + std::to_string(R::most_keys));
     }
   }
 
@@ -169,8 +204,43 @@ struct MatrixCommon : Common<T, R, P> {
   }
 };
 
-template <class T, class U, class Operand, const char* Name>
-struct MatrixKernel : MatrixCommon<T, U, Operand> {
+/// flash.m8n8k4.f16 without its promises.
+struct M8N8K4Common : MatrixCommon<tile::f16, unit::M8N8K4F16, tile::f16, M8N8K4Rules> {
+  using Matrix = MatrixCommon<tile::f16, unit::M8N8K4F16, tile::f16, M8N8K4Rules>;
+  static constexpr std::int64_t width = 32;
+
+  static nbx_arithmetic arithmetic(const nbx_problem& problem) {
+    const std::int64_t keys = read(problem, false).Tk;
+    nbx_arithmetic out = Matrix::arithmetic(problem);
+    out.pv.group_keys = width;
+    out.scale_at = NBX_SCALE_QUERY;
+    out.log2_at = NBX_EXP2_SCORE;
+    out.exp_ulp = tile::exp2_ulp;
+    out.rescales = std::max<std::int64_t>(tile::ceil_div(keys, width) - 1, 0);
+    out.sum_depth = tile::sum_depth(std::min(keys, width)) + out.rescales;
+    return out;
+  }
+  static void can_run(const nbx_problem& problem) {
+    require_head_dim(problem);
+    Matrix::can_run(problem);
+  }
+  static void check(const nbx_problem& problem, const nbx_launch* how) {
+    require_head_dim(problem);
+    Matrix::check(problem, how);
+  }
+  static void run(const nbx_problem& problem, const nbx_launch& how) {
+    require_head_dim(problem);
+    Matrix::run(problem, how);
+  }
+  static void require_head_dim(const nbx_problem& problem) {
+    const std::int64_t D = read(problem, false).D;
+    if (D > 256) pack::refuse(NBX_UNSUPPORTED, "q", "head dim " + std::to_string(D), "at most 256");
+  }
+};
+
+/// A kernel with the promises of all: `Base` is one of the above.
+template <class Base, const char* Name>
+struct MatrixKernel : Base {
   static constexpr std::array<std::int64_t, 4> heights{16, 32, 64, 128};
   static constexpr pack::List<nbx_axis, 1> axes{pack::axis("block_rows", "gate3.grid", heights)};
   static constexpr pack::List<nbx_equality, 7> equalities{

@@ -17,6 +17,7 @@ struct Program {
   int height;  // queries of a block
   int width;   // keys of a tile
   int extra;   // columns of padding behind the head dim
+  float query_scale;
 
   int depth() const { return static_cast<int>(a.D) + extra; }
   int columns() const { return static_cast<int>(a.Dv); }
@@ -54,6 +55,7 @@ struct Program {
     tile::load(block, q, rows, dims, a.q_at.stride[3], [&arguments, place](std::int64_t r) {
       return arguments.q + math::offset(arguments.q_at, place.b, place.head, place.first + r);
     });
+    R::prepare_query(block, q, rows, dims, query_scale);
     if (extra > 0) pad_columns(block, q, rows, dims);
     tile::fill(block, o, rows, values, 0.0F);
     block.phase(rows, [=](std::int64_t r) {

@@ -45,6 +45,9 @@ struct Rules : math::Rules {
   static int key_width(const pack::Attention& a) { return flash::key_width(a.D); }
   static float scale(const pack::Attention& a, int /*extra*/) { return a.scale; }
   NBX_FUNCTION static float padding() { return 0.0F; }
+  /// Where the scale is applied to q and not to scores: q (rows, dims) as the product reads it.
+  template <class Block>
+  NBX_DEVICE static void prepare_query(Block&, tile::Tile<float>, int, int, float) {}
 
   /// s ← Q·Kᵀ: s (rows, keys), q (rows, depth), k (depth, keys).
   template <class R, class Block>

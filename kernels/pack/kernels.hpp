@@ -35,6 +35,7 @@
   each(flash_mma_f16) \
   each(flash_mma_bf16) \
   each(flash_mma_tf32) \
+  each(flash_m8n8k4_f16) \
   each(sdpa_route_f32) \
   each(sdpa_route_f16) \
   each(sdpa_route_bf16)

@@ -1,10 +1,11 @@
 // The matrix units as instructions of the device: one warp's mma.sync over fragments read from memory.
 //
-//   multiply_tile(a, b, c, rows, columns, depth)   c (rows, columns) += A (rows, depth) · B (depth, columns)
+//   multiply_tile<from_zero>(a, b, c, rows, columns, depth)   c (rows, columns) += A (rows, depth) · B (depth, columns)
 //
-// for at most Unit::rows × Unit::columns, chained in rising k. Operands are floats that the unit's operand format holds
-// exactly; what lies beyond rows, columns and depth counts as zero and is neither read nor written. Layouts are those
-// of PTX ISA 9.0, "Matrix Fragments for mma": g = lane / 4, t = lane % 4.
+// for at most tile_rows × tile_columns, chained in rising k from c, or from zero and then added to c to nearest.
+// Operands are floats that the unit's operand format holds exactly; what lies beyond rows, columns and depth counts as
+// zero and is neither read nor written. Layouts are those of PTX ISA 9.0, "Matrix Fragments for mma": g = lane / 4, t =
+// lane % 4.
 #pragma once
 
 #include "kernels/tile/number.hpp"
@@ -42,6 +43,12 @@ NBX_DEVICE std::uint32_t pair_of(float low, float high) {
 NBX_DEVICE inline std::uint32_t quad_of(float x0, float x1, float x2, float x3) {
   const auto byte = [](float x) { return static_cast<std::uint32_t>(tile::encode<tile::e4m3>(x).bits); };
   return byte(x0) | byte(x1) << 8 | byte(x2) << 16 | byte(x3) << 24;
+}
+
+/// What c becomes.
+template <bool from_zero>
+NBX_DEVICE float onto(float before, float sum) {
+  return from_zero ? before + sum : sum;
 }
 
 #define NBX_MMA(instruction)                                                                            \
@@ -104,7 +111,7 @@ struct Packing<M16N8K32E4M3> {
 
 }  // namespace detail
 
-template <class Unit>
+template <bool from_zero, class Unit>
 NBX_DEVICE void multiply_tile(const float* a, int a_stride, const float* b, int b_stride, float* c, int c_stride,
                               int rows, int columns, int depth, Unit) {
   using Pack = detail::Packing<Unit>;
@@ -112,7 +119,7 @@ NBX_DEVICE void multiply_tile(const float* a, int a_stride, const float* b, int 
   const detail::Part of_a{a, a_stride, rows, depth}, of_b{b, b_stride, depth, columns},
       of_c{c, c_stride, rows, columns};
   float sum[4];
-  for (int i = 0; i < 4; ++i) sum[i] = of_c(g + i / 2 * 8, 2 * t + i % 2);
+  for (int i = 0; i < 4; ++i) sum[i] = from_zero ? 0.0F : of_c(g + i / 2 * 8, 2 * t + i % 2);
   for (int k = 0; k < depth; k += Unit::k) {
     std::uint32_t words_a[4], words_b[2];
     for (int i = 0; i < 4; ++i) {
@@ -126,13 +133,15 @@ NBX_DEVICE void multiply_tile(const float* a, int a_stride, const float* b, int 
   }
   for (int i = 0; i < 4; ++i) {
     const int row = g + i / 2 * 8, column = 2 * t + i % 2;
-    if (row < rows && column < columns) c[row * c_stride + column] = sum[i];
+    if (row < rows && column < columns)
+      c[row * c_stride + column] = detail::onto<from_zero>(c[row * c_stride + column], sum[i]);
   }
 }
 
 /// m8n8k4: pair p of quads (lanes 4p … 4p + 3 and 16 + 4p … 19 + 4p) takes the columns 8p … 8p + 7.
-NBX_DEVICE inline void multiply_tile(const float* a, int a_stride, const float* b, int b_stride, float* c, int c_stride,
-                                     int rows, int columns, int depth, M8N8K4F16) {
+template <bool from_zero>
+NBX_DEVICE void multiply_tile(const float* a, int a_stride, const float* b, int b_stride, float* c, int c_stride,
+                              int rows, int columns, int depth, M8N8K4F16) {
   const int lane = static_cast<int>(threadIdx.x) % 32, first = lane % 16 / 4 * 8;
   const int own = lane % 4 + lane / 16 * 4;  // row of A and column of B
   const detail::Part of_a{a, a_stride, rows, depth}, of_b{b, b_stride, depth, columns},
@@ -140,7 +149,7 @@ NBX_DEVICE inline void multiply_tile(const float* a, int a_stride, const float* 
   const auto row = [&](int i) { return (lane & 1) + (i & 2) + lane / 16 * 4; };
   const auto column = [&](int i) { return first + (i & 4) + (lane & 2) + (i & 1); };
   float sum[8];
-  for (int i = 0; i < 8; ++i) sum[i] = of_c(row(i), column(i));
+  for (int i = 0; i < 8; ++i) sum[i] = from_zero ? 0.0F : of_c(row(i), column(i));
   for (int k = 0; k < depth; k += M8N8K4F16::k) {
     std::uint32_t words_a[2], words_b[2];
     for (int i = 0; i < 2; ++i) {
@@ -154,7 +163,10 @@ NBX_DEVICE inline void multiply_tile(const float* a, int a_stride, const float* 
         : "r"(words_a[0]), "r"(words_a[1]), "r"(words_b[0]), "r"(words_b[1]));
   }
   for (int i = 0; i < 8; ++i) {
-    if (row(i) < rows && column(i) < columns) c[row(i) * c_stride + column(i)] = sum[i];
+    if (row(i) < rows && column(i) < columns) {
+      float& to = c[row(i) * c_stride + column(i)];
+      to = detail::onto<from_zero>(to, sum[i]);
+    }
   }
 }
 
