@@ -78,7 +78,7 @@ double key(const SplashProblem& p, const Place& at, Random& random) {
     case anti:
       return first ? -12 : 0.5 * x;
     case offset:
-      return 20 + x;
+      return p.size + x;
     case uncentred:
       return !first ? 0 : at.position == p.Tk / 2 ? 100 : -100;
     case flush:

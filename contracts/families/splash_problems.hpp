@@ -19,7 +19,7 @@ enum class SplashKind : std::uint8_t {
   bad_sample,   // q and k of one batch entry × 40
   large_value,  // one |v| of 512
   zero,         // Q = K = 0
-  offset,       // all keys 20 away from 0 in each component
+  offset,       // all keys `size` away from 0 in each component
   uncentred,    // one key at +100, the others at -100
   flush,        // U = gate with all scores at -U, |v| from 2^-20 to 1; shifts are not centred
   // of the power clause, as attention has them
@@ -87,7 +87,8 @@ inline constexpr SplashProblem problems[] = {
     {.H = 2, .Tq = 16, .Tk = 130, .kind = scaled, .size = 1e-3, .uniform = true},
     {.H = 2, .Tq = 16, .Tk = 130, .kind = scaled, .size = 0.1, .uniform = true},
     {.H = 2, .Tq = 16, .Tk = 130, .kind = scaled, .size = 1.5, .uniform = true},
-    {.H = 2, .Tq = 16, .Tk = 130, .kind = offset, .uniform = true, .equality = true, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 130, .kind = offset, .size = 20, .uniform = true, .equality = true, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 130, .kind = offset, .size = 2000, .tier = quick},
     {.Tq = 8, .Tk = 70, .D = 16, .block_q = 8, .kind = uncentred, .tier = quick},
     {.Tq = 8, .Tk = 70, .D = 16, .block_q = 8, .kind = flush, .uniform = true, .tier = quick},
     {.Tq = 8, .Tk = 70, .D = 16, .block_q = 8, .kind = flush, .ftz = true, .uniform = true},

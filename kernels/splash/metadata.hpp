@@ -251,7 +251,7 @@ struct AllEligible {
           const std::int64_t head = i / arguments.blocks;
           const float* const entry = arguments.mk + head / arguments.H * at.batch + head % arguments.H * at.head +
                                      i % arguments.blocks * at.block;
-          return 1.0F - entry[at.part];
+          return R::falls_back(entry[at.part]);
         });
     float* const all = a.all;
     block.phase(1, [=](std::int64_t) { *all = falls_back(0, 0) > 0.0F ? 0.0F : 1.0F; });

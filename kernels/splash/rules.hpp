@@ -67,6 +67,8 @@ struct Rules {
   NBX_FUNCTION static float shift(float bound2, int gate, int C) {
     return static_cast<float>(ceil_root(bound2, gate) - C);
   }
+  /// 1 where a block of this flag keeps the whole batch from the uniform way.
+  NBX_FUNCTION static float falls_back(float flag) { return 1.0F - flag; }
   /// The index of the batch entry whose flags block b looks at.
   NBX_FUNCTION static std::int64_t flags_of(std::int64_t b) { return b; }
 
@@ -87,11 +89,6 @@ struct Rules {
   }
   /// o / l; 0 where nothing was added.
   NBX_FUNCTION static float quotient(float sum, float l) { return tile::select(l == 0.0F, 0.0F, tile::divide(sum, l)); }
-
-  // --- ring ---
-  /// Base 2: of an empty hop −inf.
-  NBX_FUNCTION static float lse(float m, float l) { return tile::select(l == 0.0F, Max::identity, m + tile::log2(l)); }
-  NBX_FUNCTION static std::int64_t hops(std::int64_t ranks) { return ranks; }
 };
 
 }  // namespace nbx::splash
