@@ -139,7 +139,8 @@ void look_for_mutants(const TaskContext& context, const Task& task, const Prepar
       for (std::size_t o = 0; o < outputs.size(); ++o)
         if (outputs[o].name != "lse" || group.lse)
           multiple = std::max(multiple, oracle::visibility(outputs[o], outputs[o].bounds[group.arithmetic], wrong[o]));
-      if (mutant == oracle::Mutant::lse_without_max && task.family->name() == "attention" && !group.lse) continue;
+      const bool has_lse = std::any_of(outputs.begin(), outputs.end(), [](const auto& o) { return o.name == "lse"; });
+      if (mutant == oracle::Mutant::lse_without_max && has_lse && !group.lse) continue;
       const std::string arithmetic = group.kernels.size() == 1
                                          ? group.kernels[0]
                                          : fmt::format("{} (+{})", group.kernels[0], group.kernels.size() - 1);

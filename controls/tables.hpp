@@ -13,6 +13,7 @@ std::span<const Mutation> mask_rules();     // composed: masks, special values, 
 std::span<const Mutation> flash_rules();    // composed: one rule of flash replaced
 std::span<const Mutation> matrix_rules();   // composed: flash on matrix units, and the units' roundings
 std::span<const Mutation> routes();         // sdpa routed wrongly
+std::span<const Mutation> splash_rules();   // composed and around: splash and its metadata
 std::span<const Mutation> calls();          // around: the honest kernel, asked for something else
 std::span<const Mutation> memory();         // gate 2: what is written and read
 std::span<const Mutation> launches();       // composed: races and grids
@@ -20,8 +21,8 @@ std::span<const Mutation> equalities();     // gate 3
 std::span<const Mutation> refusals();       // gate 4
 std::span<const Mutation> harmless();       // changes that nothing can see, or that the bound allows
 
-inline constexpr std::span<const Mutation> (*tables[])() = {softmax_rules, math_rules, mask_rules, flash_rules,
-                                                            matrix_rules,  routes,     calls,      memory,
-                                                            launches,      equalities, refusals,   harmless};
+inline constexpr std::span<const Mutation> (*tables[])() = {
+    softmax_rules, math_rules, mask_rules, flash_rules, matrix_rules, splash_rules, routes,
+    calls,         memory,     launches,   equalities,  refusals,     harmless};
 
 }  // namespace nbx::controls

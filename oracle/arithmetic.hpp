@@ -39,6 +39,7 @@ struct Arithmetic {
     natural,     // p = exp(s - m)
     difference,  // p = exp2((s - m) · fp32(log2 e))
     score,       // scores are multiplied by fp32(log2 e) before the maximum
+    direct,      // p = exp2(s - m): scores are exponents of two, see AttentionInput::base_two
   };
   enum class Normalise : std::uint8_t {
     output,      // o / l
@@ -64,6 +65,9 @@ struct Arithmetic {
   std::int64_t rescales = 0;   // the most times that a running maximum can move within a row, and that partial sums of
                                // P·V are added up in fp32
   bool flush_to_zero = false;
+  bool fixed_shift =
+      false;                // a row that AttentionInput::fixed_shift names a shift for subtracts it: no maximum is kept
+  std::int64_t merges = 0;  // the most results, each divided by its own sum, that are merged by their base-2 LSE
   bool operator==(const Arithmetic&) const = default;
 };
 

@@ -25,6 +25,9 @@ Evaluation evaluate(const AttentionInput& input, std::span<const Arithmetic> ari
     if (a.masked_value != arithmetics.front().masked_value) {
       throw std::invalid_argument("arithmetics of one evaluation differ in masked_value");
     }
+    if ((a.log2_at == Arithmetic::Log2At::direct) != input.base_two) {
+      throw std::invalid_argument("scores are exponents of two for all, the definition and its kernels, or for none");
+    }
   }
   const bool propagates =
       !arithmetics.empty() && arithmetics.front().masked_value == Arithmetic::MaskedValue::propagates;

@@ -147,6 +147,13 @@ void AttentionBlock::settle_weights(std::int64_t r) {
   row.sum = weights.row(r).head(n).sum();
 }
 
+double AttentionBlock::fixed_offset(std::int64_t r, std::size_t model) const {
+  const std::vector<double>& shifts = head->shape.input->fixed_shift;
+  if (shifts.empty() || !head->models[model].fixed_shift) return std::numeric_limits<double>::quiet_NaN();
+  const double shift = shifts[static_cast<std::size_t>(head->first_row() + first + r)];
+  return (shift + fixed_shift_margin) * 0x1.62e42fefa39efp-1 - rows[r].maximum;
+}
+
 RowScores AttentionBlock::row_scores(std::int64_t r, const Scratch& of, std::size_t model) const {
   const auto n = static_cast<std::size_t>(rows[r].keys);
   return {.score = of.score,
@@ -157,7 +164,9 @@ RowScores AttentionBlock::row_scores(std::int64_t r, const Scratch& of, std::siz
           .key_factors = {head->key.factors.data(), n},
           .excluded = of.excluded,
           .query_factor = query_factors_[r],
-          .sum = rows[r].sum};
+          .sum = rows[r].sum,
+          .maximum = rows[r].maximum,
+          .fixed_offset = fixed_offset(r, model)};
 }
 
 // A step before the exponential may leave fp32's range, and it shows. Keys of bias -inf have no say. A score that ends

@@ -54,6 +54,8 @@ struct AttentionBlock {
   std::vector<MatrixF> products_;  // per profile (height, Tk)
   std::vector<double> query_factors_;
 
+  /// RowScores::fixed_offset.
+  double fixed_offset(std::int64_t r, std::size_t model) const;
   void multiply_scores(const Operand& query);
   void settle_scores(const Operand& query, std::int64_t r);
   void settle_weights(std::int64_t r);

@@ -86,9 +86,11 @@ OutputErrors::OutputErrors(const ErrorModel& model, const RowErrors& errors, dou
     const double absolute = count *
                             (model.weight_half_quantum + model.weight_subnormal + model.exp_absolute +
                              model.rescale_absolute + model.divide_absolute) *
-                            (1 + roundings);
+                            (1 + roundings) * errors.own_enlarged;
     per_largest = (1 + roundings + absolute) / own_left;
-    own_constant = (count * model.accumulated_absolute + model.accumulated_fixed + model.value_absolute * 2) / own_left;
+    own_constant = ((count * model.accumulated_absolute + model.accumulated_fixed) * errors.own_enlarged +
+                    model.value_absolute * 2) /
+                   own_left;
   } else {
     own_constant = kInf;
   }

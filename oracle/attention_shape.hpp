@@ -15,7 +15,7 @@ namespace nbx::oracle {
 struct AttentionShape {
   std::int64_t B, H, Hk, Tq, Tk, D, Dv;
   std::int64_t group;                          // query heads per KV head
-  double scale;                                // an fp32 number, exactly
+  double scale;                                // an fp32 number, exactly; times ln 2, rounded, where base_two
   std::int64_t bias_stride[4] = {0, 0, 0, 0};  // of B, H, Tq, Tk; 0 along broadcast axes
   const AttentionInput* input;
 
@@ -31,7 +31,10 @@ struct AttentionShape {
     for (const View* view : {&in.q, &in.k, &in.v}) require_bytes(*view);
     scale = in.scale ? static_cast<double>(*in.scale)
                      : static_cast<double>(static_cast<float>(1 / std::sqrt(static_cast<double>(D))));
+    if (in.base_two) scale *= 0x1.62e42fefa39efp-1;
     require(std::isfinite(scale), "scale is finite");
+    require(in.fixed_shift.empty() || (in.base_two && static_cast<std::int64_t>(in.fixed_shift.size()) == B * H * Tq),
+            "one fixed shift per row, of exponents of two");
     require(in.lengths.empty() || static_cast<std::int64_t>(in.lengths.size()) == B, "one length per batch entry");
     if (in.bias) {
       require(in.bias->shape.size() == 4, "bias has four axes");

@@ -74,7 +74,9 @@ void set_scores(ErrorModel& m, const Arithmetic& a, const AttentionShape& shape,
   if (!at_query) {
     for (double* c : {&m.score_terms, &m.score_absolute, &m.score_key, &m.score_query}) *c *= scale;
     // scale · dot = s - bias. A power of two is exact but for underflow.
-    round_scores(m, is_power_of_two(scale) ? 0 : kU, 1, has_bias, product);
+    // So is ln 2 of exponents of two, which no kernel multiplies by.
+    const bool exact = is_power_of_two(scale) || shape.input->base_two;
+    round_scores(m, exact ? 0 : kU, 1, has_bias, exact && shape.input->base_two ? 0 : product);
   }
   if (shape.input->bias) round_scores(m, kU, 1, 0, sum);
   m.dot_scale = query_scale;
@@ -82,6 +84,25 @@ void set_scores(ErrorModel& m, const Arithmetic& a, const AttentionShape& shape,
     round_scores(m, kU * (1 + kLog2eError), 1, 0, product * kLn2);
     m.final_scale = 1.4427;  // log2 e, rounded up
   }
+  if (a.log2_at == Arithmetic::Log2At::direct) m.final_scale = 1.4427;
+}
+
+// Results of key ranges, each divided by its own sum, merged one after the other by L = m + log2 l:
+//   M = max(A, L), w = exp2(A - M), w' = exp2(L - M), o = (o w + o' w') / (w + w'), A = M + log2(w + w').
+// |L| and |A| on key j's way are at most X = |max| + x_j + ln n. L costs u X, and log_ulp on |log2 l| < 127; a merge
+// the rounding of A, u X, and of two differences, 2 u X, with one more u X for their second order; log2(w + w') <= 1;
+// two exp2; and 8 roundings of products, sums and quotients. Absolute: four products or quotients that underflow.
+void set_merges(ErrorModel& m, const Arithmetic& a, std::int64_t keys) {
+  if (a.merges == 0) return;
+  const auto merges = static_cast<double>(a.merges);
+  const double per_magnitude = (4 * merges + 1) * kU;
+  m.distance = compose(m.distance, per_magnitude);
+  m.distance_maximum = per_magnitude;
+  m.distance_absolute += per_magnitude * std::log(static_cast<double>(std::max<std::int64_t>(keys, 1))) +
+                         2 * kU * kLn2 * a.log_ulp * (127 + merges);
+  m.rescale_relative =
+      compose(m.rescale_relative, compose(compounded(m.exp_relative, 2 * a.merges), compounded(kU, 8 * a.merges)));
+  m.sum_relative = compose(m.sum_relative, m.rescale_relative);
 }
 
 void set_weights(ErrorModel& m, const Arithmetic& a) {
@@ -102,7 +123,12 @@ void set_weights(ErrorModel& m, const Arithmetic& a) {
       m.distance = compose(kU, kLog2eError);
       m.distance_absolute = sum;
       break;
+    case Arithmetic::Log2At::direct:
+      m.distance = kU;
+      m.distance_absolute = sum * kLn2;
+      break;
   }
+  m.fixed_shift = a.fixed_shift;
   // ulp(x) <= 2^-23 x for normal x.
   m.exp_relative = 2 * kU * a.exp_ulp;
   m.exp_absolute = a.exp_ulp * 0x1p-149 + sum;
@@ -210,8 +236,10 @@ ErrorModel error_model(const Arithmetic& arithmetic, const AttentionShape& shape
   ErrorModel m;
   set_scores(m, arithmetic, shape, q, k);
   set_weights(m, arithmetic);
+  set_merges(m, arithmetic, shape.Tk);
   set_values(m, arithmetic, shape, v);
   set_output(m, arithmetic);
+  m.output_absolute += 4 * static_cast<double>(arithmetic.merges) * (arithmetic.flush_to_zero ? 0x1p-126 : 0x1p-150);
   return m;
 }
 
@@ -246,6 +274,7 @@ ErrorModel reference_model(const AttentionShape& shape, const std::vector<double
   m.score_terms = exact ? 0 : compounded(u, shape.D + 4) / kLeastProfile * std::fabs(shape.scale);
   m.score_absolute = 0;
   round_scores(m, u, 1, shape.input->bias ? 1 : 0, 0x1p-1000);
+  if (shape.input->base_two) round_scores(m, u, 1, 0, 0);  // ln 2 as a double
   if (shape.input->bias) round_scores(m, u, 1, 0, 0);
   // Key tiles are added one after the other: at most Tk additions in all on the way of a term, and a product.
   m.accumulated.resize(static_cast<std::size_t>(shape.Tk) + 1);

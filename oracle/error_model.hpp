@@ -32,6 +32,8 @@ struct ErrorModel {
   double score_terms = 0, score_value = 0, score_bias = 0, score_absolute = 0, score_key = 0, score_query = 0;
   // The way from the score to the exponent: distance · (distance from the maximum) + distance_absolute.
   double distance = 0, distance_absolute = 0;
+  double distance_maximum = 0;  // of |m|, the row's maximum: what merging by LSE adds
+  bool fixed_shift = false;
   double exp_relative = 0, exp_absolute = 0;
   double rescale_relative = 0;  // of all rescales of a row together, beside what `distance` covers
   double rescale_absolute = 0;  // of each weight, for factors that underflow

@@ -70,6 +70,7 @@ ExactRow exact_row(const AttentionInput& input, std::int64_t row) {
   const BiasRow bias = input.bias.has_value() ? bias_row(*input.bias, b, h, i) : BiasRow{};
 
   ExactRow result;
+  result.base_two = input.base_two;
   const std::int64_t visible = visible_keys(input, b, i);
   for (std::int64_t j = 0; j < visible; ++j) {
     const double shift = input.bias.has_value() ? input.bias->at(bias.start + j * bias.step) : 0;

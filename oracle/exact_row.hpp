@@ -19,6 +19,7 @@ using Fixed = boost::multiprecision::number<boost::multiprecision::cpp_int_backe
 Fixed to_fixed(double value);
 
 struct ExactRow {
+  bool base_two = false;           // weights are 2^score
   bool regular = true;             // no counted score is NaN or +inf, and one is finite
   std::vector<std::int64_t> keys;  // counted keys of finite score, rising
   std::vector<Fixed> scores;       // of these keys

@@ -89,7 +89,7 @@ std::int64_t last_key(const AttentionInput& input, std::int64_t b) {
 /// Where the fault lies, or nothing where it would change nothing by its nature.
 std::optional<Fault> plan(const AttentionInput& input, Mutant mutant, Draw draw) {
   const AttentionSizes shape = sizes_of(input);
-  const double scale = scale_of(input);
+  const double scale = scale_of(input) * (input.base_two ? 0x1.62e42fefa39efp-1 : 1);
   Fault fault{.mutant = mutant, .scale = scale, .head_dim = shape.D, .tile = tile_width(shape.Tk)};
   const std::vector<bool> seen = seen_keys(input, shape);
   const std::vector<std::int64_t> keys = places(seen);

@@ -16,9 +16,11 @@ using Score = PlainReal<1024>;
 constexpr double negligible = -10000;
 
 template <class Real>
-Real weight_of(const Score& score, const Score& maximum) {
+Real weight_of(const Score& score, const Score& maximum, bool base_two = false) {
   const Score difference = score - maximum;
-  return difference < negligible ? Real(0) : exp(static_cast<Real>(difference));
+  if (difference < negligible) return Real(0);
+  const Real exponent = static_cast<Real>(difference);
+  return exp(base_two ? Real(exponent * log(Real(2))) : exponent);
 }
 
 bool is_finite(const Score& score) { return isfinite(score); }
@@ -117,14 +119,15 @@ std::vector<std::vector<PlainReal<Bits>>> plain(const AttentionInput& in, Arithm
         Real sum = 0;
         for (std::int64_t j = 0; j < Tk; ++j) {
           if (keys[j].kind == Key::counted && is_finite(keys[j].score)) {
-            weights[j] = weight_of<Real>(keys[j].score, maximum);
+            weights[j] = weight_of<Real>(keys[j].score, maximum, in.base_two);
             sum += weights[j];
           }
         }
         for (std::int64_t d = 0; d < Dv; ++d) {
           o.push_back(mean_of(in, keys, weights, sum, kv * Tk * Dv + d, masked_value));
         }
-        lse.push_back(static_cast<Real>(maximum) + log(sum));
+        const Real of_maximum = static_cast<Real>(maximum);
+        lse.push_back((in.base_two ? Real(of_maximum * log(Real(2))) : of_maximum) + log(sum));
       }
     }
   }

@@ -71,7 +71,14 @@ struct AttentionInput {
   Causal causal = Causal::none;
   std::optional<float> scale;         // exact; absent: fp32(1/sqrt(D))
   std::vector<std::int64_t> lengths;  // per batch entry, keys beyond are hidden; empty: all Tk
+  bool base_two = false;              // weights are 2^score in place of e^score. The LSE stays a natural logarithm
+  /// Per row ((b·H + h)·Tq + i), where base_two: the exponent that kernels of a fixed shift subtract, to within
+  /// fixed_shift_margin; NaN: they keep a running maximum. Empty: NaN for all. Bounds follow it, values do not.
+  std::vector<double> fixed_shift{};
 };
+
+/// Half for the rounding of a centred shift, and one for a ⌈U⌉ of norms that were rounded upward.
+inline constexpr double fixed_shift_margin = 1.5;
 
 /// Values with radii for every element, and bounds for each of `arithmetics`, computed in one pass.
 /// Arithmetics of one call must agree in masked_value.

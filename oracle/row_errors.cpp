@@ -105,6 +105,11 @@ double exponent_errors(double slope, double per_distance, double constant,
   return overhang;
 }
 
+// e^x, at least 1: absolute errors are never taken for smaller than at the scale of the row's maximum.
+double enlargement(double x) {
+  return x < kVanishedDistance ? certified_exp(std::fmax(x, 0.0)) * (1 + 0x1p-40) : kUnknown;
+}
+
 RowErrors errors_by_unit(const ErrorModel& model, const RowScores& row, bool pivoted, std::span<double> growth) {
   RowErrors result;
   const auto n = static_cast<Eigen::Index>(row.score.size());
@@ -115,28 +120,37 @@ RowErrors errors_by_unit(const ErrorModel& model, const RowScores& row, bool piv
   result.sum = kUnknown;
   const auto keys = static_cast<double>(n);
   const double per_weight = model.exp_absolute + model.rescale_absolute + model.sum_absolute;
+  const bool fixed = !std::isnan(row.fixed_offset);
+  // The kernel's largest weight is e^(score - shift), and the score may be too low by its error.
+  if (fixed) result.own_enlarged = enlargement(row.fixed_offset + error.maxCoeff());
   // Relative to its own maximum the kernel's l is at least 1.
-  result.own_sum = compose(model.exp_relative + (per_weight + kVanished) * keys, model.sum_relative);
-  // The kernel's maximum is the largest computed score: above the exact one by at most max (error - distance).
-  result.shift = std::fmax(0.0, (error - distance).maxCoeff());
+  result.own_sum =
+      compose(model.exp_relative + (per_weight + kVanished) * keys * result.own_enlarged, model.sum_relative);
+  // The kernel's maximum is the largest computed score: above the exact one by at most max (error - distance). A fixed
+  // shift lies on either side.
+  result.shift = fixed ? std::fabs(row.fixed_offset) : std::fmax(0.0, (error - distance).maxCoeff());
   result.largest_error = error.maxCoeff() * (1 + 2 * model.distance) +
-                         model.distance * (distance.maxCoeff() + result.shift) + model.distance_absolute;
-  double above = result.shift;
+                         model.distance * (distance.maxCoeff() + result.shift) + model.distance_absolute +
+                         model.distance_maximum * std::fabs(row.maximum);
+  double above = fixed ? row.fixed_offset : result.shift;
   const Eigen::Index top = pivoted ? heaviest(row) : -1;
   if (pivoted) {
     result.pivot = error[top];
     // Above the unit's computed score by at most max over the others of (error - distance) + the unit's own error.
     error[top] = -kUnknown;
-    above = std::fmax(0.0, (error - distance).maxCoeff() + result.pivot);
+    const double of_scores = (error - distance).maxCoeff();
+    above = fixed ? row.fixed_offset + result.pivot : std::fmax(0.0, of_scores + result.pivot);
     error[top] = 0;
   }
   if (!(above < kVanishedDistance)) return result;
-  result.enlarged = certified_exp(above) * (1 + 0x1p-40);
+  result.enlarged = enlargement(above);
   // error + distance's share of (x + error + shift), and the unit's own error.
   const double slope = 1 + model.distance;
-  const double constant = model.distance * result.shift + model.distance_absolute + result.pivot * slope;
+  const double of_row =
+      model.distance * result.shift + model.distance_absolute + model.distance_maximum * std::fabs(row.maximum);
+  const double constant = of_row + result.pivot * slope;
   const double overhang = exponent_errors(slope, model.distance, constant, distance, error);
-  if (pivoted) error[top] = model.distance * (result.pivot + result.shift) + model.distance_absolute;
+  if (pivoted) error[top] = model.distance * result.pivot + of_row;
   if (!(overhang <= -kVanishedDistance) || !(error.maxCoeff() <= exp_domain)) return result;
   grow(error);
   result.largest_growth = error.maxCoeff();

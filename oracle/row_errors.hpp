@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -19,7 +20,11 @@ struct RowScores {
   std::span<const double> key_factors;
   std::span<const std::int64_t> excluded;  // keys of weight exactly 0: bias -inf, score -inf
   double query_factor = 0;
-  double sum = 0;  // l, as computed
+  double sum = 0;      // l, as computed
+  double maximum = 0;  // m
+  /// Natural units: the fixed shift less m; NaN: the kernel subtracts its maximum. Absolute errors of weights are then
+  /// made at the scale of 2^(score - shift).
+  double fixed_offset = std::numeric_limits<double>::quiet_NaN();
 };
 /// Beyond certified_exp's domain, so that the weight is 0.
 inline constexpr double kExcluded = 700;
@@ -36,6 +41,7 @@ struct RowErrors {
   double scores = 0, weights = 0;  // parts of E: from the scores; from exp. The rest is the sum's own
   double largest_error = 0;        // of an exponent, vanished weights included: LSE moves by no more; may be +inf
   double own_sum = 0;              // E without the scores: of the kernel's l for its own scores
+  double own_enlarged = 1;         // what absolute errors grow by beside the kernel's own largest weight
   double largest_growth = 0;       // the largest e^error - 1 of a weight that has not vanished
 };
 

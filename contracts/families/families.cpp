@@ -4,11 +4,16 @@
 #include "contracts/families/attention_family.hpp"
 #include "contracts/families/sdpa_family.hpp"
 #include "contracts/families/softmax_family.hpp"
+#include "contracts/families/splash_family.hpp"
 
 namespace nbx::contracts {
 
 std::span<const Family* const> families() {
-  static const Family* const all[] = {&softmax_family(), &log_softmax_family(), &attention_family(), &sdpa_family()};
+  static const std::vector<const Family*> all = [] {
+    std::vector<const Family*> list{&softmax_family(), &log_softmax_family(), &attention_family(), &sdpa_family()};
+    for (const SplashRole role : splash_roles) list.push_back(&splash_family(role));
+    return list;
+  }();
   return all;
 }
 

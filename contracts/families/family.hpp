@@ -59,6 +59,12 @@ struct Routed {
   Call call;
 };
 
+/// What a clause of the family's own found in one run's outputs: lines that tell a red, or those that `explain` tells.
+struct OwnVerdict {
+  bool asked = false;
+  std::vector<std::pair<std::string, std::string>> wrong{}, detail{};
+};
+
 /// A problem with its inputs made: one format, one seed.
 class Instance {
  public:
@@ -76,6 +82,11 @@ class Instance {
   virtual std::vector<Way> ways(std::string_view clause, bool full) const = 0;
   /// The routes that are right, the first whose kernel the pack has; none where nothing is routed.
   virtual std::vector<Routed> routes() const { return {}; }
+  /// A clause that only this family has, asked of one run's outputs (as Outcome has them).
+  virtual OwnVerdict own(std::string_view clause, const Call& call, const std::vector<Bytes>& outputs) const {
+    (void)clause, (void)call, (void)outputs;
+    return {};
+  }
   /// What `explain` tells of the inputs behind one element: label and text.
   virtual std::vector<std::pair<std::string, std::string>> behind(std::size_t output, std::int64_t element) const = 0;
 
@@ -101,7 +112,7 @@ class Family {
   virtual std::unique_ptr<Instance> make(std::size_t problem, DLDataType format, std::uint64_t seed) const = 0;
   virtual std::vector<Refusal> refusals(DLDataType format, std::uint64_t seed) const = 0;
   virtual std::vector<Edge> edges(DLDataType format, std::uint64_t seed) const = 0;
-  /// Outputs that only some kernels give.
+  /// Tensors that only some kernels give, or take.
   virtual std::span<const std::string_view> optional_outputs() const = 0;
 };
 

@@ -108,13 +108,13 @@ std::optional<oracle::Arithmetic> declared(const nbx_arithmetic& from, DLDataTyp
     *why = fmt::format("the oracle does not know the format {}", type_name(p_format ? output : from.p_format));
     return std::nullopt;
   }
-  if (from.scale_at > NBX_SCALE_QUERY || from.log2_at > NBX_EXP2_SCORE || from.normalise > NBX_RECIPROCAL_OUTPUT ||
+  if (from.scale_at > NBX_SCALE_QUERY || from.log2_at > NBX_EXP2_DIRECT || from.normalise > NBX_RECIPROCAL_OUTPUT ||
       from.masked_value > NBX_MASKED_PROPAGATES) {
     *why = "the declared arithmetic has a value that this interface version does not define";
     return std::nullopt;
   }
   if (!(from.exp_ulp > 0) || !(from.log_ulp >= 0) || !(from.divide_ulp > 0) || from.sum_depth < 0 ||
-      from.rescales < 0) {
+      from.rescales < 0 || from.merges < 0) {
     *why = fmt::format(
         "the declared arithmetic needs exp_ulp > 0, log_ulp >= 0, divide_ulp > 0, sum_depth >= 0 and "
         "rescales >= 0, not {}, {}, {}, {} and {}",
@@ -136,6 +136,8 @@ std::optional<oracle::Arithmetic> declared(const nbx_arithmetic& from, DLDataTyp
   to.sum_depth = from.sum_depth;
   to.rescales = from.rescales;
   to.flush_to_zero = from.flush_to_zero != 0;
+  to.fixed_shift = from.fixed_shift != 0;
+  to.merges = from.merges;
   return to;
 }
 

@@ -93,6 +93,11 @@ constexpr Finding table[] = {
      .reason =
          "whenever a mask is given, every NaN and infinity of O becomes 0: the NaN of opposite infinities becomes 0",
      .problems = "*,bias=*"},
+    {.id = "splash.uniform.broken_promise",
+     .kernel = "splash.uniform.*",
+     .clauses = {"gate1.lost_mass"},
+     .plant = "broken_promise",
+     .reason = "the caller says that a block is eligible whose bound passes the gate, and nothing looks"},
 };
 
 }  // namespace

@@ -98,6 +98,24 @@ Verdict judge_route(Subject& subject) {
   return Verdict::passed();
 }
 
+/// A clause that the problem's family judges by itself.
+template <const char* id>
+Verdict judge_own(Subject& subject) {
+  const Outcome& base = subject.base();
+  if (auto verdict = not_run(subject, "", base)) return *verdict;
+  const Call call = subject.call(subject.prepared->instance->call());
+  OwnVerdict own = subject.prepared->instance->own(id, call, base.outputs);
+  if (!own.asked) return {};
+  if (!own.wrong.empty()) return red_text(std::move(own.wrong));
+  Verdict verdict = Verdict::passed();
+  if (subject.explaining) verdict.detail = std::move(own.detail);
+  return verdict;
+}
+
+bool is_splash(const KernelInfo& kernel, const PackInfo&) { return kernel.family.starts_with("splash"); }
+
+constexpr char lost_mass[] = "gate1.lost_mass";
+
 constexpr Clause table[] = {
     {.id = "gate1.reference",
      .sentence = "every element lies within its proven bound, under every configuration of the launch",
@@ -113,6 +131,13 @@ constexpr Clause table[] = {
      .applies = always,
      .equality = false,
      .judge = judge_route},
+    {.id = lost_mass,
+     .sentence = "under a fixed shift no weight leaves the window: no mass is lost",
+     .source = "the window of fixed-m attention, by exact norms and scores (oracle/README.md)",
+     .gate = 1,
+     .applies = is_splash,
+     .equality = false,
+     .judge = judge_own<lost_mass>},
 };
 
 }  // namespace

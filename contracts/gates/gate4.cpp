@@ -64,6 +64,7 @@ constexpr CallClause calls[] = {
     {"gate4.causal", refused, documented},
     {"gate4.k_layout", refused, documented},
     {"gate4.profile", refused, documented},
+    {"gate4.metadata", refused, documented},
     {"gate4.empty", "empty tensors are right or refused, never wrong", documented},
     {"gate4.offsets", "offsets past 2^31 elements are right or refused, never wrong", documented},
 };

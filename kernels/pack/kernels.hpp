@@ -38,7 +38,20 @@
   each(flash_m8n8k4_f16) \
   each(sdpa_route_f32) \
   each(sdpa_route_f16) \
-  each(sdpa_route_bf16)
+  each(sdpa_route_bf16) \
+  each(splash_online_f32) \
+  each(splash_online_f16) \
+  each(splash_online_bf16) \
+  each(splash_hybrid_f32) \
+  each(splash_hybrid_bf16) \
+  each(splash_uniform_f32) \
+  each(splash_uniform_bf16) \
+  each(splash_metadata_f32) \
+  each(splash_metadata_f16) \
+  each(splash_metadata_bf16) \
+  each(splash_dispatch_f32) \
+  each(splash_dispatch_f16) \
+  each(splash_dispatch_bf16)
 // clang-format on
 
 namespace nbx::kernels {

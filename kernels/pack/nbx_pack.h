@@ -67,6 +67,21 @@ typedef struct nbx_param {
   const char* text;
 } nbx_param;
 
+/* How the ranks of a ring talk. Memory is the device's, in the order of `stream`; every rank makes the same calls in
+ * the same order. A status other than NBX_OK means that a rank is gone: give up. */
+typedef struct nbx_communicator nbx_communicator;
+struct nbx_communicator {
+  uint32_t struct_size;
+  int32_t rank, ranks;
+  const char* kind; /* "in-process", "mpi", "nccl" */
+  void* handle;     /* the library's own */
+  /* Sends `bytes` to rank `to` and receives as many from rank `from`. The two do not overlap. */
+  nbx_status (*exchange)(const nbx_communicator* self, const void* send, int32_t to, void* receive, int32_t from,
+                         uint64_t bytes, void* stream);
+  /* receive[r] = rank r's `send`, each of `bytes`. */
+  nbx_status (*all_gather)(const nbx_communicator* self, const void* send, void* receive, uint64_t bytes, void* stream);
+};
+
 /* What is to be computed. An absent parameter has the family's default (kernels/README.md lists the families, their
  * tensors and parameters). */
 typedef struct nbx_problem {
@@ -76,8 +91,8 @@ typedef struct nbx_problem {
   size_t tensor_count;
   const nbx_param* params;
   size_t param_count;
-  int32_t rank, ranks; /* of a ring; 0 of 1 without one */
-  void* communicator;  /* of a ring: the handle that parameter "communicator" names the kind of */
+  int32_t rank, ranks;                  /* of a ring; 0 of 1 without one */
+  const nbx_communicator* communicator; /* of a ring, NULL without one */
 } nbx_problem;
 
 /* The order in which a back end that can choose runs blocks of a grid and items of a phase. */
@@ -143,7 +158,8 @@ typedef uint32_t nbx_log2_at;
 enum {
   NBX_EXP_NATURAL = 0,     /* p = exp(s - m) by a function of its own */
   NBX_EXP2_DIFFERENCE = 1, /* p = exp2((s - m) · fp32(log2 e)) */
-  NBX_EXP2_SCORE = 2       /* scores are multiplied by fp32(log2 e) before the maximum */
+  NBX_EXP2_SCORE = 2,      /* scores are multiplied by fp32(log2 e) before the maximum */
+  NBX_EXP2_DIRECT = 3      /* p = exp2(s - m): scores are exponents of two (family splash) */
 };
 typedef uint32_t nbx_normalise;
 enum {
@@ -173,6 +189,8 @@ typedef struct nbx_arithmetic {
   int64_t sum_depth;   /* the most additions that one weight passes through in the row sum */
   int64_t rescales;    /* the most times that a running maximum can move within a row; 0: none is kept */
   uint32_t flush_to_zero;
+  uint32_t fixed_shift; /* 1 where a row subtracts the shift that the problem names for it, if it names one */
+  int64_t merges;       /* the most results, each divided by its own sum, that are merged by their base-2 LSE */
 } nbx_arithmetic;
 
 /* One way to vary the launch. Gates 1-3 run every value; `clause` names the equality that holds along it
@@ -238,7 +256,7 @@ struct nbx_kernel {
   const char* name;                    /* family.variant.format: "math.simt.bf16" */
   const char* family;                  /* the contract that applies: "softmax", "log_softmax", "attention" */
   DLDataType format;                   /* of the family's main operands and outputs */
-  const char* const* optional_outputs; /* outputs that it gives where the problem has them ("lse") */
+  const char* const* optional_outputs; /* the family's optional tensors that it gives, or takes ("lse") */
   size_t optional_output_count;
   uint32_t alignment; /* bytes that each tensor's data must be aligned to */
   const nbx_axis* const* axes;

@@ -79,7 +79,7 @@ std::int64_t elements(const std::int64_t* shape, int rank) {
   return overflow ? std::numeric_limits<std::int64_t>::max() : count;
 }
 
-Problem::Problem(const nbx_problem& problem, std::string_view family, DLDeviceType device)
+Problem::Problem(const nbx_problem& problem, std::string_view family, DLDeviceType device, bool ring)
     : problem_(problem), device_(device) {
   if (problem.struct_size < sizeof(nbx_problem)) {
     refuse(NBX_INVALID, "problem", "struct_size " + std::to_string(problem.struct_size),
@@ -88,7 +88,7 @@ Problem::Problem(const nbx_problem& problem, std::string_view family, DLDeviceTy
   if (problem.family == nullptr || problem.family != family) {
     refuse(NBX_UNSUPPORTED, "family", problem.family == nullptr ? "none" : problem.family, family);
   }
-  if (problem.ranks > 1) {
+  if (problem.ranks > 1 && !ring) {
     refuse(NBX_UNSUPPORTED, "ranks", std::to_string(problem.ranks), "1: this kernel takes no part in a ring");
   }
   if ((problem.tensor_count > 0 && problem.tensors == nullptr) ||

@@ -68,7 +68,8 @@ struct Expectation {
 class Problem {
  public:
   /// Checks what all problems share: struct sizes, that names are given once, families, and the device of tensors.
-  Problem(const nbx_problem& problem, std::string_view family, DLDeviceType device);
+  /// Ranks of a ring and their communicator are refused unless `ring`.
+  Problem(const nbx_problem& problem, std::string_view family, DLDeviceType device, bool ring = false);
 
   /// Refuses tensors and parameters of other names. Call once, before any other reading.
   void know(std::initializer_list<std::string_view> tensors, std::initializer_list<std::string_view> params) const;

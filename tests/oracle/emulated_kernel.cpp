@@ -82,6 +82,7 @@ class Row {
       case Arithmetic::Log2At::difference:
         return off(std::exp2(static_cast<double>(flushed(difference * log2_e))), a_.exp_ulp);
       case Arithmetic::Log2At::score:
+      case Arithmetic::Log2At::direct:
         return off(std::exp2(static_cast<double>(difference)), a_.exp_ulp);
     }
     return std::nanf("");
