@@ -70,7 +70,8 @@ struct AttentionInput {
   std::optional<View> bias;
   Causal causal = Causal::none;
   std::optional<float> scale;         // exact; absent: fp32(1/sqrt(D))
-  std::vector<std::int64_t> lengths;  // per batch entry, keys beyond are hidden; empty: all Tk
+  std::vector<std::int64_t> lengths;  // keys beyond are hidden: per batch entry, or per query row (b · Tq + i); empty:
+                                      // all Tk
 };
 
 /// Values with radii for every element, and bounds for each of `arithmetics`, computed in one pass.

@@ -2,13 +2,18 @@
 #include <algorithm>
 
 #include "contracts/families/attention_family.hpp"
+#include "contracts/families/decode_family.hpp"
+#include "contracts/families/paged_append_family.hpp"
+#include "contracts/families/paged_decode_family.hpp"
+#include "contracts/families/q35_family.hpp"
 #include "contracts/families/sdpa_family.hpp"
 #include "contracts/families/softmax_family.hpp"
 
 namespace nbx::contracts {
 
 std::span<const Family* const> families() {
-  static const Family* const all[] = {&softmax_family(), &log_softmax_family(), &attention_family(), &sdpa_family()};
+  static const Family* const all[] = {&softmax_family(), &log_softmax_family(),  &attention_family(),    &sdpa_family(),
+                                      &decode_family(),  &paged_append_family(), &paged_decode_family(), &q35_family()};
   return all;
 }
 
