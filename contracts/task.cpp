@@ -39,7 +39,8 @@ class Preparation {
     std::string why;
     const auto stated = executor.arithmetic(call, &why);
     const std::string& imitates = context_.inventory.packs[entry.pack].info.imitates;
-    const auto arithmetic = stated ? declared(*stated, entry.kernel->format, imitates, &why) : std::nullopt;
+    const DLDataType output = task_.family->output_format(entry.kernel->format);
+    const auto arithmetic = stated ? declared(*stated, output, imitates, &why) : std::nullopt;
     if (!arithmetic) return red_text({{"wrong", "states no arithmetic that a bound follows from"}, {"it says", why}});
     arithmetics_[&entry] = *arithmetic;
     return std::nullopt;
@@ -99,9 +100,16 @@ class Preparation {
   std::map<oracle::Arithmetic::MaskedValue, Prepared> prepared_;
 };
 
-bool judges_lse(const Inventory::Entry& entry) {
-  const auto& given = entry.kernel->optional_outputs;
-  return std::find(given.begin(), given.end(), "lse") != given.end();
+bool has_lse(const std::vector<oracle::Evaluation::Output>& outputs) {
+  return std::any_of(outputs.begin(), outputs.end(), [](const auto& output) { return output.name == "lse"; });
+}
+
+/// Whether the kernel gives this output.
+bool gives(const Family& family, const KernelInfo& kernel, std::string_view output) {
+  const auto optional = family.optional_outputs();
+  if (std::find(optional.begin(), optional.end(), output) == optional.end()) return true;
+  const auto& given = kernel.optional_outputs;
+  return std::find(given.begin(), given.end(), output) != given.end();
 }
 
 /// Gate 1's power: holds each mutant of the reference against the honest bounds of each distinct arithmetic.
@@ -109,7 +117,7 @@ void look_for_mutants(const TaskContext& context, const Task& task, const Prepar
   struct Group {
     const Prepared* prepared;
     std::size_t arithmetic;
-    bool lse;
+    std::vector<bool> given;  // of the evaluation's outputs
     std::vector<std::string> kernels;
   };
   std::vector<Group> groups;
@@ -117,12 +125,14 @@ void look_for_mutants(const TaskContext& context, const Task& task, const Prepar
     const Prepared* prepared = preparation.prepared(*entry);
     if (!prepared) continue;  // declined: it claims no sight at this size
     const std::size_t index = preparation.index(*entry);
-    const bool lse = judges_lse(*entry);
+    std::vector<bool> given;
+    for (const auto& output : prepared->evaluation.outputs)
+      given.push_back(gives(*task.family, *entry->kernel, output.name));
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
-      return group.prepared == prepared && group.arithmetic == index && group.lse == lse;
+      return group.prepared == prepared && group.arithmetic == index && group.given == given;
     });
     if (same == groups.end())
-      groups.push_back({prepared, index, lse, {entry->kernel->name}});
+      groups.push_back({prepared, index, given, {entry->kernel->name}});
     else if (std::find(same->kernels.begin(), same->kernels.end(), entry->kernel->name) == same->kernels.end())
       same->kernels.push_back(entry->kernel->name);
   }
@@ -135,12 +145,15 @@ void look_for_mutants(const TaskContext& context, const Task& task, const Prepar
     if (wrong.empty()) continue;
     for (const Group& group : groups) {
       double multiple = 0;
+      bool shows = false;  // in an output that the kernels give
       const auto& outputs = group.prepared->evaluation.outputs;
-      for (std::size_t o = 0; o < outputs.size(); ++o)
-        if (outputs[o].name != "lse" || group.lse)
-          multiple = std::max(multiple, oracle::visibility(outputs[o], outputs[o].bounds[group.arithmetic], wrong[o]));
-      const bool has_lse = std::any_of(outputs.begin(), outputs.end(), [](const auto& o) { return o.name == "lse"; });
-      if (mutant == oracle::Mutant::lse_without_max && has_lse && !group.lse) continue;
+      for (std::size_t o = 0; o < outputs.size(); ++o) {
+        if (!group.given[o] || wrong[o].empty()) continue;
+        if (mutant == oracle::Mutant::lse_without_max && has_lse(outputs) && outputs[o].name != "lse") continue;
+        shows = true;
+        multiple = std::max(multiple, oracle::visibility(outputs[o], outputs[o].bounds[group.arithmetic], wrong[o]));
+      }
+      if (!shows) continue;
       const std::string arithmetic = group.kernels.size() == 1
                                          ? group.kernels[0]
                                          : fmt::format("{} (+{})", group.kernels[0], group.kernels.size() - 1);

@@ -19,10 +19,13 @@ std::span<const Mutation> memory();         // gate 2: what is written and read
 std::span<const Mutation> launches();       // composed: races and grids
 std::span<const Mutation> equalities();     // gate 3
 std::span<const Mutation> refusals();       // gate 4
+std::span<const Mutation> decode_rules();   // decode
+std::span<const Mutation> paged_rules();    // paged append and paged decode
+std::span<const Mutation> q35_rules();      // rows-first attention
 std::span<const Mutation> harmless();       // changes that nothing can see, or that the bound allows
 
 inline constexpr std::span<const Mutation> (*tables[])() = {
-    softmax_rules, math_rules, mask_rules, flash_rules, matrix_rules, splash_rules, routes,
-    calls,         memory,     launches,   equalities,  refusals,     harmless};
+    softmax_rules, math_rules, mask_rules, flash_rules, matrix_rules, splash_rules, decode_rules, paged_rules,
+    q35_rules,     routes,     calls,      memory,      launches,     equalities,   refusals,     harmless};
 
 }  // namespace nbx::controls

@@ -16,13 +16,6 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // The double evaluation is worth bounds while its weights are known to this share.
 constexpr double kWellKnown = 0x1p-6;
 
-double value_of(std::uint8_t classes, double finite_value) {
-  if (classes & finite) return finite_value;
-  if (classes & plus_infinity) return kInf;
-  if (classes & minus_infinity) return -kInf;
-  return kNaN;
-}
-
 // Per column, the largest |v| among the row's keys that have a weight.
 std::vector<double> largest_values(const AttentionHead& head, const BlockRow& row) {
   std::vector<double> largest(static_cast<std::size_t>(head.shape.Dv), 0.0);

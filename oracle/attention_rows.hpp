@@ -31,10 +31,18 @@ inline double scale_of(const AttentionInput& input) {
                                  : static_cast<float>(1 / std::sqrt(static_cast<double>(input.q.shape[3])));
 }
 
+/// Lengths are given per batch entry, or per query row.
+inline std::int64_t length_of(const AttentionInput& input, std::int64_t b, std::int64_t i) {
+  const std::int64_t Tq = input.q.shape[2], Tk = input.k.shape[2];
+  if (input.lengths.empty()) return Tk;
+  const bool per_row = static_cast<std::int64_t>(input.lengths.size()) != input.q.shape[0];
+  return std::min(input.lengths[per_row ? b * Tq + i : b], Tk);
+}
+
 /// Row i of batch entry b sees keys 0 … visible_keys - 1 (a bias of -inf may still take some out).
 inline std::int64_t visible_keys(const AttentionInput& input, std::int64_t b, std::int64_t i) {
   const std::int64_t Tq = input.q.shape[2], Tk = input.k.shape[2];
-  std::int64_t end = input.lengths.empty() ? Tk : std::min(input.lengths[b], Tk);
+  std::int64_t end = length_of(input, b, i);
   if (input.causal == Causal::top_left) end = std::min(end, i + 1);
   if (input.causal == Causal::bottom_right) end = std::min(end, i + Tk - Tq + 1);
   return std::max<std::int64_t>(end, 0);

@@ -35,7 +35,8 @@ struct AttentionShape {
     require(std::isfinite(scale), "scale is finite");
     require(in.fixed_shift.empty() || (in.base_two && static_cast<std::int64_t>(in.fixed_shift.size()) == B * H * Tq),
             "one fixed shift per row, of exponents of two");
-    require(in.lengths.empty() || static_cast<std::int64_t>(in.lengths.size()) == B, "one length per batch entry");
+    const auto lengths = static_cast<std::int64_t>(in.lengths.size());
+    require(lengths == 0 || lengths == B || lengths == B * Tq, "one length per batch entry, or per query row");
     if (in.bias) {
       require(in.bias->shape.size() == 4, "bias has four axes");
       require_bytes(*in.bias);
@@ -52,13 +53,19 @@ struct AttentionShape {
 
   /// Keys 0 … visible - 1 are the ones that row i of batch entry b sees; all others are hidden.
   std::int64_t visible(std::int64_t b, std::int64_t i) const {
-    std::int64_t keys = input->lengths.empty() ? Tk : std::clamp<std::int64_t>(input->lengths[b], 0, Tk);
+    const std::vector<std::int64_t>& lengths = input->lengths;
+    const bool per_row = static_cast<std::int64_t>(lengths.size()) != B;
+    std::int64_t keys = lengths.empty() ? Tk : std::clamp<std::int64_t>(lengths[per_row ? b * Tq + i : b], 0, Tk);
     if (input->causal == Causal::top_left) keys = std::min(keys, i + 1);
     if (input->causal == Causal::bottom_right) keys = std::min(keys, std::max<std::int64_t>(0, i + Tk - Tq + 1));
     return keys;
   }
-  /// The most that any row of batch entry b sees: its last row.
-  std::int64_t visible(std::int64_t b) const { return Tq > 0 ? visible(b, Tq - 1) : 0; }
+  /// The most that any row of batch entry b sees.
+  std::int64_t visible(std::int64_t b) const {
+    std::int64_t most = 0;
+    for (std::int64_t i = 0; i < Tq; ++i) most = std::max(most, visible(b, i));
+    return most;
+  }
 
   /// Bias of row (b, h, i) at keys 0 … out.size() - 1.
   void read_bias(std::int64_t b, std::int64_t h, std::int64_t i, std::span<double> out) const {

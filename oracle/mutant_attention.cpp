@@ -80,10 +80,11 @@ std::vector<std::int64_t> seeing_rows(const AttentionInput& input, const Attenti
   return rows;
 }
 
-/// The last key that a row of batch entry b may see by its length.
+/// The last key that any row of batch entry b may see by its length.
 std::int64_t last_key(const AttentionInput& input, std::int64_t b) {
-  const std::int64_t Tk = input.k.shape[2];
-  return (input.lengths.empty() ? Tk : std::min(input.lengths[b], Tk)) - 1;
+  std::int64_t most = 0;
+  for (std::int64_t i = 0; i < input.q.shape[2]; ++i) most = std::max(most, length_of(input, b, i));
+  return most - 1;
 }
 
 /// Where the fault lies, or nothing where it would change nothing by its nature.
@@ -283,7 +284,7 @@ class AttentionMutant {
     }
     std::fill(row + visible, row + shape_.Tk, -infinity);
     std::fill(row + std::min(fault_.hidden_begin, shape_.Tk), row + std::min(fault_.hidden_end, shape_.Tk), -infinity);
-    const std::int64_t last = last_key(input_, b);
+    const std::int64_t last = length_of(input_, b, i) - 1;
     if (fault_.mutant == Mutant::drop_last_key && last >= 0) row[last] = -infinity;
     if (extra_ == 1 && visible > 0 && visible == last + 1) row[shape_.Tk] = 0;
   }

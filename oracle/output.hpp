@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -38,6 +39,15 @@ inline void fill_element(Evaluation::Output& output, std::int64_t element, doubl
     bounds.classes[element] = classes;
     bounds.open[element] = 0;
   }
+}
+
+/// What stands for an element of these classes: its finite value, or one that is not finite.
+inline double value_of(std::uint8_t classes, double finite_value) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (classes & finite) return finite_value;
+  if (classes & plus_infinity) return infinity;
+  if (classes & minus_infinity) return -infinity;
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 /// Gives what the other parts leave of `bound` to the output's roundings; where they exceed it by the roundings of

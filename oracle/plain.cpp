@@ -42,7 +42,8 @@ Score score_of(const AttentionInput& in, std::int64_t q_start, std::int64_t k_st
 
 bool hidden(const AttentionInput& in, std::int64_t b, std::int64_t i, std::int64_t j) {
   const std::int64_t Tq = in.q.shape[2], Tk = in.k.shape[2];
-  if (!in.lengths.empty() && j >= in.lengths[b]) return true;
+  const bool per_entry = static_cast<std::int64_t>(in.lengths.size()) == in.q.shape[0];
+  if (!in.lengths.empty() && j >= in.lengths[per_entry ? b : b * Tq + i]) return true;
   if (in.causal == Causal::top_left && j > i) return true;
   return in.causal == Causal::bottom_right && j > i + Tk - Tq;
 }

@@ -70,7 +70,8 @@ struct AttentionInput {
   std::optional<View> bias;
   Causal causal = Causal::none;
   std::optional<float> scale;         // exact; absent: fp32(1/sqrt(D))
-  std::vector<std::int64_t> lengths;  // per batch entry, keys beyond are hidden; empty: all Tk
+  std::vector<std::int64_t> lengths;  // keys beyond are hidden: per batch entry, or per query row (b · Tq + i); empty:
+                                      // all Tk
   bool base_two = false;              // weights are 2^score in place of e^score. The LSE stays a natural logarithm
   /// Per row ((b·H + h)·Tq + i), where base_two: the exponent that kernels of a fixed shift subtract, to within
   /// fixed_shift_margin; NaN: they keep a running maximum. Empty: NaN for all. Bounds follow it, values do not.

@@ -2,6 +2,10 @@
 #include <algorithm>
 
 #include "contracts/families/attention_family.hpp"
+#include "contracts/families/decode_family.hpp"
+#include "contracts/families/paged_append_family.hpp"
+#include "contracts/families/paged_decode_family.hpp"
+#include "contracts/families/q35_family.hpp"
 #include "contracts/families/sdpa_family.hpp"
 #include "contracts/families/softmax_family.hpp"
 #include "contracts/families/splash_family.hpp"
@@ -10,7 +14,8 @@ namespace nbx::contracts {
 
 std::span<const Family* const> families() {
   static const std::vector<const Family*> all = [] {
-    std::vector<const Family*> list{&softmax_family(), &log_softmax_family(), &attention_family(), &sdpa_family()};
+    std::vector<const Family*> list{&softmax_family(), &log_softmax_family(),  &attention_family(),    &sdpa_family(),
+                                    &decode_family(),  &paged_append_family(), &paged_decode_family(), &q35_family()};
     for (const SplashRole role : splash_roles) list.push_back(&splash_family(role));
     return list;
   }();

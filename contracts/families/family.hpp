@@ -41,6 +41,7 @@ struct Refusal {
   std::string argument;  // what the message must name
   std::string value;     // and which value it must show
   Call call;
+  bool in_table = false;  // the fault lies in what a table of the device holds: `check` alone reads that
 };
 
 /// A call with empty or huge tensors: right or refused, never wrong.
@@ -87,6 +88,10 @@ class Instance {
     (void)clause, (void)call, (void)outputs;
     return {};
   }
+  /// The plain call asked of a kernel of another family, whose bits a kernel promises; nothing where it has none.
+  virtual std::optional<Call> call_as(std::string_view family) const {
+    return family == call_.family ? std::optional(call_) : std::nullopt;
+  }
   /// What `explain` tells of the inputs behind one element: label and text.
   virtual std::vector<std::pair<std::string, std::string>> behind(std::size_t output, std::int64_t element) const = 0;
 
@@ -114,6 +119,8 @@ class Family {
   virtual std::vector<Edge> edges(DLDataType format, std::uint64_t seed) const = 0;
   /// Tensors that only some kernels give, or take.
   virtual std::span<const std::string_view> optional_outputs() const = 0;
+  /// The format of the main output of a kernel of `format`.
+  virtual DLDataType output_format(DLDataType format) const { return format; }
 };
 
 std::span<const Family* const> families();

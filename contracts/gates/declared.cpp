@@ -93,6 +93,7 @@ std::optional<oracle::Dot> dot(const nbx_dot& from, const char* name, std::strin
   to.u = from.unit_roundoff;
   to.products_exact = from.products_exact != 0;
   to.operand = *operand;
+  to.restart = from.group_keys;
   return to;
 }
 

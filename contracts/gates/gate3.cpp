@@ -62,6 +62,7 @@ Verdict judge_split(Subject& subject) { return along_axes(subject, "gate3.split"
 Verdict judge_rows(Subject& subject) { return along_ways(subject, "gate3.rows"); }
 Verdict judge_batch(Subject& subject) { return along_ways(subject, "gate3.batch"); }
 Verdict judge_view(Subject& subject) { return along_ways(subject, "gate3.view"); }
+Verdict judge_pages(Subject& subject) { return along_ways(subject, "gate3.pages"); }
 Verdict judge_pad(Subject& subject) { return along_ways(subject, "gate3.pad"); }
 
 Verdict judge_pair(Subject& subject) {
@@ -80,7 +81,10 @@ Verdict judge_pair(Subject& subject) {
       return red_text(
           {{"wrong", fmt::format("promises the bits of {}, which is in no pack of this run", equality.other)}});
     if (auto stop = not_run(subject, "", subject.base())) return *stop;
-    const Call call = call_for(subject.family(), *partner->kernel, subject.prepared->instance->call());
+    const auto same = subject.prepared->instance->call_as(partner->kernel->family);
+    const Family* const family = family_named(partner->kernel->family);
+    if (!same || !family) continue;  // this problem says nothing to that family
+    const Call call = call_for(*family, *partner->kernel, *same);
     const Outcome outcome = partner->executor->execute(call);
     if (outcome.kind == Outcome::Kind::refused && outcome.status == NBX_UNSUPPORTED) continue;
     if (auto red = compare(subject, fmt::format("by {}", equality.other), call, outcome, nullptr)) return *red;
@@ -136,7 +140,7 @@ bool has_chunk(const KernelInfo& kernel, const PackInfo&) { return has_axis(kern
 bool has_split(const KernelInfo& kernel, const PackInfo&) { return has_axis(kernel, "gate3.split"); }
 
 constexpr char rows[] = "gate3.rows", batch[] = "gate3.batch", view[] = "gate3.view", pad[] = "gate3.pad",
-               pair[] = "gate3.pair", twin[] = "gate3.twin";
+               pages[] = "gate3.pages", pair[] = "gate3.pair", twin[] = "gate3.twin";
 
 constexpr Clause table[] = {
     {.id = "gate3.grid",
@@ -181,6 +185,12 @@ constexpr Clause table[] = {
      .gate = 3,
      .applies = promised<pad>,
      .judge = judge_pad},
+    {.id = "gate3.pages",
+     .sentence = "pages may lie anywhere, be shared and have gaps between them, and no bit changes",
+     .source = "promised by the kernel",
+     .gate = 3,
+     .applies = promised<pages>,
+     .judge = judge_pages},
     {.id = "gate3.pair",
      .sentence = "two named kernels, or one with KV heads shared and expanded, give the same bits",
      .source = "promised by the kernel",

@@ -42,6 +42,30 @@ Causal read_causal(const Problem& given) {
   refuse(NBX_INVALID, "causal", word, "none, top_left or bottom_right");
 }
 
+/// What decode has beside attention.
+void read_decode(const Problem& given, Attention& a) {
+  a.seq_lens = given.tensor({"seq_lens", NBX_IN, 1, 1, true});
+  if (a.seq_lens) require_type(*a.seq_lens, {int32_type});
+  const std::int64_t q_round = given.integer("q_round").value_or(0);
+  if (q_round != 0 && q_round != 1) refuse(NBX_INVALID, "q_round", text(q_round), "0 or 1");
+  a.q_round = q_round == 1;
+}
+
+void require_decode_shapes(const Attention& a) {
+  if (a.Tq != 1) {
+    refuse(NBX_INVALID, a.q.name, "queries " + text(a.Tq) + " in " + text(a.q.shape, 4), "1: one query a sequence");
+  }
+  if (a.seq_lens) require_size(*a.seq_lens, 0, "sequences", a.B, "the batch of q");
+  if (!a.bias) return;
+  for (int axis = 0; axis + 1 < a.bias->rank; ++axis) {
+    if (a.bias->shape[axis] == 1) continue;
+    refuse(NBX_INVALID, a.bias->name,
+           "size " + text(a.bias->shape[axis]) + " of axis " + std::to_string(axis) + " in " +
+               text(a.bias->shape, a.bias->rank),
+           "1: all axes but that of the keys");
+  }
+}
+
 float read_scale(const Problem& given, std::int64_t D) {
   const auto stated = given.real("scale");
   if (!stated) return static_cast<float>(1.0 / std::sqrt(static_cast<double>(D)));
@@ -55,8 +79,10 @@ float read_scale(const Problem& given, std::int64_t D) {
 }  // namespace
 
 Attention read_attention(const nbx_problem& problem, const AttentionSupport& support, bool with_data) {
-  const Problem given(problem, "attention", support.device);
-  if (support.lse) {
+  const Problem given(problem, support.decode ? "decode" : "attention", support.device);
+  if (support.decode) {
+    given.know({"q", "k", "v", "bias", "seq_lens", "o", "lse"}, {"causal", "scale", "q_round"});
+  } else if (support.lse) {
     given.know({"q", "k", "v", "bias", "o", "lse"}, {"causal", "scale"});
   } else {
     given.know({"q", "k", "v", "bias", "o"}, {"causal", "scale"});
@@ -69,7 +95,9 @@ Attention read_attention(const nbx_problem& problem, const AttentionSupport& sup
   a.o = *given.tensor({"o", NBX_OUT, 4, 4});
   a.bias = given.tensor({"bias", NBX_IN, 2, 4, true});
   if (support.lse) a.lse = given.tensor({"lse", NBX_OUT, 3, 3, true});
-  for (const Tensor* tensor : {&a.q, &a.k, &a.v, &a.o}) require_type(*tensor, {support.format});
+  if (support.decode) read_decode(given, a);
+  require_type(a.q, {a.q_round ? f32_type : support.format});
+  for (const Tensor* tensor : {&a.k, &a.v, &a.o}) require_type(*tensor, {support.format});
   if (a.bias) require_type(*a.bias, {f32_type, support.format});
   if (a.lse) require_type(*a.lse, {f32_type});
 
@@ -93,6 +121,7 @@ Attention read_attention(const nbx_problem& problem, const AttentionSupport& sup
     require_size(*a.lse, 2, "queries", a.Tq, "the queries of q");
   }
   if (a.bias) require_bias_shape(*a.bias, a);
+  if (support.decode) require_decode_shapes(a);
   a.causal = read_causal(given);
   a.scale = read_scale(given, a.D);
   if (with_data) given.require_data();

@@ -17,7 +17,9 @@ struct Attention {
   Tensor q, k, v, o;
   std::optional<Tensor> bias, lse;
   Causal causal = Causal::none;
-  float scale = 0;  // fp32(1 / sqrt(D)) unless given
+  float scale = 0;                 // fp32(1 / sqrt(D)) unless given
+  std::optional<Tensor> seq_lens;  // of decode: int32 [B], keys beyond are no part of their row
+  bool q_round = false;            // of decode: q is f32, and read in the caches' format
 
   std::int64_t group() const { return Hk == 0 ? 0 : H / Hk; }  // query heads of one KV head
 };
@@ -27,6 +29,7 @@ struct AttentionSupport {
   DLDataType format;  // of q, k, v and o
   DLDeviceType device;
   bool lse = true;
+  bool decode = false;  // the family decode: one query a sequence, seq_lens, q_round, a bias along keys alone
 };
 
 /// Reads and checks a problem; throws a Refusal. `with_data` also asks that tensors have data.

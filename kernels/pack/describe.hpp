@@ -54,5 +54,7 @@ template <>
 inline constexpr DLDataType type_of<tile::f16>{kDLFloat, 16, 1};
 template <>
 inline constexpr DLDataType type_of<tile::bf16>{kDLBfloat, 16, 1};
+template <>
+inline constexpr DLDataType type_of<tile::e4m3>{kDLFloat8_e4m3fn, 8, 1};
 
 }  // namespace nbx::pack

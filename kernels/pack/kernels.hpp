@@ -51,7 +51,31 @@
   each(splash_metadata_bf16) \
   each(splash_dispatch_f32) \
   each(splash_dispatch_f16) \
-  each(splash_dispatch_bf16)
+  each(splash_dispatch_bf16) \
+  each(decode_split_f32) \
+  each(decode_split_f16) \
+  each(decode_split_bf16) \
+  each(decode_vec_f32) \
+  each(decode_vec_f16) \
+  each(decode_vec_bf16) \
+  each(decode_published_f32) \
+  each(decode_published_f16) \
+  each(decode_published_bf16) \
+  each(paged_append_f32) \
+  each(paged_append_f16) \
+  each(paged_append_bf16) \
+  each(paged_decode_f32) \
+  each(paged_decode_f16) \
+  each(paged_decode_bf16) \
+  each(paged_published_f32) \
+  each(paged_published_f16) \
+  each(paged_published_bf16) \
+  each(q35_partial_bf16) \
+  each(q35_partial_e4m3) \
+  each(q35_merge_bf16) \
+  each(q35_merge_e4m3) \
+  each(q35_published_bf16) \
+  each(q35_published_e4m3)
 // clang-format on
 
 namespace nbx::kernels {

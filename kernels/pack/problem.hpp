@@ -17,6 +17,7 @@ inline constexpr int max_rank = 8;
 inline constexpr DLDataType f32_type{kDLFloat, 32, 1};
 inline constexpr DLDataType f16_type{kDLFloat, 16, 1};
 inline constexpr DLDataType bf16_type{kDLBfloat, 16, 1};
+inline constexpr DLDataType int32_type{kDLInt, 32, 1};
 
 inline bool same(DLDataType a, DLDataType b) { return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes; }
 /// "f32", "bf16", or the numbers of a type that has no name here.

@@ -56,6 +56,9 @@ class CudaBlock {
     __syncthreads();
   }
 
+  /// For operations that give items to threads by themselves.
+  NBX_DEVICE void barrier() { __syncthreads(); }
+
   template <class Prepare, class Predicate>
   NBX_DEVICE bool any(std::int64_t rows, std::int64_t columns, const Prepare& prepare, const Predicate& predicate) {
     int found = 0;

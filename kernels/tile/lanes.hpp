@@ -20,6 +20,13 @@ struct Lanes {
   void store(float* to) const { _mm256_storeu_ps(to, value); }
   /// a · b + c in each lane, rounded once.
   static Lanes fma(Lanes a, Lanes b, Lanes c) { return {_mm256_fmadd_ps(a.value, b.value, c.value)}; }
+  static Lanes add(Lanes a, Lanes b) { return {_mm256_add_ps(a.value, b.value)}; }
+  /// ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)).
+  float sum_of_neighbours() const {
+    const __m256 pairs = _mm256_hadd_ps(value, value);
+    const __m256 fours = _mm256_hadd_ps(pairs, pairs);
+    return _mm256_cvtss_f32(fours) + _mm_cvtss_f32(_mm256_extractf128_ps(fours, 1));
+  }
 };
 
 #else
@@ -45,6 +52,14 @@ struct Lanes {
     Lanes out;
     for (int i = 0; i < count; ++i) out.value[i] = tile::fma(a.value[i], b.value[i], c.value[i]);
     return out;
+  }
+  static Lanes add(const Lanes& a, const Lanes& b) {
+    Lanes out;
+    for (int i = 0; i < count; ++i) out.value[i] = a.value[i] + b.value[i];
+    return out;
+  }
+  float sum_of_neighbours() const {
+    return ((value[0] + value[1]) + (value[2] + value[3])) + ((value[4] + value[5]) + (value[6] + value[7]));
   }
 };
 

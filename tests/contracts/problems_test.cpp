@@ -21,7 +21,8 @@ TEST(Problems, NamesAreUniqueWithinAFamily) {
     std::set<std::string> names;
     for (const ProblemInfo& problem : family->problems())
       EXPECT_TRUE(names.insert(problem.name).second) << family->name() << ": " << problem.name;
-    EXPECT_GE(names.size(), 30u) << family->name();
+    // An append has few ways to be asked.
+    EXPECT_GE(names.size(), family->name() == "paged_append" ? 12u : 30u) << family->name();
   }
 }
 
@@ -78,7 +79,8 @@ TEST(Random, NormalNumbersHaveMeanZeroAndVarianceOne) {
 
 TEST(Findings, EachHasPlantedProblemsAndEveryPlantedProblemIsThereWithoutItsPlant) {
   std::set<std::string> names;
-  for (const ProblemInfo& problem : family_named("attention")->problems()) names.insert(problem.name);
+  for (const Family* family : families())
+    for (const ProblemInfo& problem : family->problems()) names.insert(problem.name);
   for (const Finding& finding : findings()) {
     int planted = 0;
     for (const std::string& name : names)
