@@ -5,6 +5,19 @@ function(nbx_pack name)
   set_target_properties(${name} PROPERTIES PREFIX "" SUFFIX ".so" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/packs")
 endfunction()
 
+# nbx_pack_units(NAME TARGETS... LINK...): packs/NAME.units.json says how the pack is built, for the bisect: the objects of
+# the targets, and what else linking takes (reports/bisect/units.hpp).
+function(nbx_pack_units name)
+  cmake_parse_arguments(ARG "" "" "TARGETS;LINK" ${ARGN})
+  foreach(target ${ARG_TARGETS})
+    list(APPEND objects "$<TARGET_OBJECTS:${target}>")
+  endforeach()
+  list(TRANSFORM ARG_LINK REPLACE "(.+)" "\"\\1\"")
+  list(JOIN ARG_LINK ", " link)
+  file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/packs/${name}.units.json" CONTENT
+    "{\"compile_commands\": \"${PROJECT_BINARY_DIR}/compile_commands.json\",\n \"link\": [${link}],\n \"objects\": [\n  \"$<JOIN:${objects},\",\n  \">\"]}\n")
+endfunction()
+
 # nbx_test(FOLDER SOURCES... LIBRARIES...): one GoogleTest binary per folder, its cases known to ctest one by one.
 function(nbx_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})

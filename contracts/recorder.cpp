@@ -65,8 +65,10 @@ Recording record(const RunOptions& options, const std::atomic<bool>& stop) {
       if (stop) return;
       const std::lock_guard lock(mutex);
       if (outcome.kind != Outcome::Kind::ran) {
-        if (outcome.kind != Outcome::Kind::refused || outcome.status != NBX_UNSUPPORTED)
+        if (outcome.kind != Outcome::Kind::refused || outcome.status != NBX_UNSUPPORTED) {
           recording.problems.push_back(fmt::format("{} on {}: {}", entry.kernel->name, problem, outcome.message));
+          recording.failed.push_back({entry.kernel->name, problem, outcome.message});
+        }
         continue;
       }
       const auto tensors = output_tensors(call);

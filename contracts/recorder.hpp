@@ -8,10 +8,16 @@
 
 namespace nbx::contracts {
 
+/// A case that gave no outputs though the kernel serves it.
+struct FailedCase {
+  std::string kernel, problem, message;
+};
+
 struct Recording {
   Record record;
   std::int64_t cases = 0;
-  std::vector<std::string> problems;  // cases that did not run, with the reason; declined ones apart
+  std::vector<FailedCase> failed;
+  std::vector<std::string> problems;  // the same in words, and packs that did not load
   std::vector<std::string> notes;
 };
 

@@ -40,13 +40,18 @@ ProgressLine::~ProgressLine() {
 }
 
 void ProgressLine::show(const contracts::Progress& progress) {
+  if (!on_) return;
+  show(fmt::format("{} of {}   {} red   {}", grouped(progress.done), grouped(progress.total), grouped(progress.red),
+                   progress.current));
+}
+
+void ProgressLine::show(std::string_view line) {
+  const std::lock_guard lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
   if (!on_ || (drawn_ && now - last_ < std::chrono::milliseconds(100))) return;
   last_ = now;
   drawn_ = true;
-  const std::string line = fmt::format("  {} of {}   {} red   {}", grouped(progress.done), grouped(progress.total),
-                                       grouped(progress.red), printable(progress.current));
-  fmt::print(stderr, "\r{}\x1b[K", clipped(line, terminal_width(STDERR_FILENO) - 1));
+  fmt::print(stderr, "\r{}\x1b[K", clipped("  " + printable(line), terminal_width(STDERR_FILENO) - 1));
   std::fflush(stderr);
 }
 

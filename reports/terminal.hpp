@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <mutex>
+#include <string_view>
 
 #include "contracts/runner.hpp"
 
@@ -23,8 +25,11 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void show(const contracts::Progress& progress);
+  /// Any thread may call it.
+  void show(std::string_view line);
 
  private:
+  std::mutex mutex_;
   bool on_ = false, drawn_ = false;
   std::chrono::steady_clock::time_point last_{};
 };

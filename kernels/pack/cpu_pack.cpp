@@ -51,5 +51,6 @@ const nbx_pack* nbx_pack_open(std::uint32_t pack_interface, char* message, std::
   pack.flags = NBX_FLAGS;
   pack.kernels = nbx::kernels::all;
   pack.kernel_count = std::size(nbx::kernels::all);
+  pack.compile_commands = "cpu.units.json";
   return &pack;
 }

@@ -64,5 +64,6 @@ const nbx_pack* nbx_pack_open(std::uint32_t pack_interface, char* message, std::
   pack.kernels = nbx::kernels::all;
   pack.kernel_count = std::size(nbx::kernels::all);
   pack.memory = &nbx::pack::cuda_memory();
+  pack.compile_commands = "cuda.units.json";
   return &pack;
 }

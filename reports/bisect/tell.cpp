@@ -1,0 +1,243 @@
+#include "reports/bisect/tell.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "reports/text.hpp"
+
+namespace nbx::reports::bisect {
+namespace {
+
+constexpr std::size_t label_width = 12;
+constexpr int flit_mean = 15;  // executions per search, FLiT's published mean (Bentley et al., HPDC 2019)
+
+class Lines {
+ public:
+  explicit Lines(std::size_t width) : width_(width) {}
+  void line(const std::string& text) { out += text + "\n"; }
+  void field(const std::string& label, const std::string& value) {
+    bool first = true;
+    for (const std::string& part : wrapped(value, width_ - label_width - 4)) {
+      line("    " + left(first ? label : "", label_width) + part);
+      first = false;
+    }
+  }
+  std::string out;
+
+ private:
+  std::size_t width_;
+};
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::string compiler_text(const Toolchain& toolchain, const Unit& unit) {
+  std::string said = compiler_version(compile_words(unit, toolchain).front());
+  const std::vector<std::string>& flags = unit.cuda ? toolchain.nvcc_flags : toolchain.cxx_flags;
+  if (!flags.empty()) said += " " + joined(flags, " ");
+  for (const auto& [pattern, more] : toolchain.unit_flags)
+    said += fmt::format(", {} for {}", joined(more, " "), pattern);
+  return said;
+}
+
+std::string names_of(const Set& set, const std::vector<std::string>& names) {
+  std::vector<std::string> out;
+  for (const std::size_t i : set) out.push_back(names[i]);
+  return out.empty() ? "none" : joined(out, ", ");
+}
+
+std::string sets_text(const std::vector<std::vector<std::string>>& sets, const std::string& within) {
+  std::vector<std::string> out;
+  for (const auto& set : sets) out.push_back(joined(set, within));
+  return joined(out, "; or ");
+}
+
+void tell_flags(Lines& lines, const FlagBlame& flags) {
+  using Culprit = FlagBlame::Culprit;
+  switch (flags.culprit) {
+    case Culprit::flags:
+    case Culprit::both: {
+      const bool both = flags.culprit == Culprit::both;
+      lines.field("flag", sets_text(flags.minimal, " and ") + (both ? ", with the bad compiler alone" : ""));
+      for (const auto& [umbrella, minimal] : flags.parts) {
+        lines.field("", minimal.empty() ? fmt::format("{} as a whole: none of its parts brings it", umbrella)
+                                        : fmt::format("of {} it is {}", umbrella, sets_text(minimal, " and ")));
+      }
+      break;
+    }
+    case Culprit::compiler:
+      lines.field("flag", "none: the compiler itself, with the good toolchain's flags");
+      lines.field("", flags.undone_by.empty() ? "no flag that was tried gives the good answer again"
+                                              : "the good answer again with " + joined(flags.undone_by, ", or "));
+      break;
+    case Culprit::unclear:
+      lines.field("flag", "not told apart: flags and compiler, one by one, do not bring what both together bring");
+  }
+}
+
+void tell_element(Lines& lines, const Blame& blame) {
+  const contracts::PackDifference& found = *blame.difference;
+  lines.field("first", fmt::format("{}({})", blame.changed.front().kernel, blame.difference_case));
+  if (!found.why_not.empty()) {
+    lines.field("", found.why_not);
+    return;
+  }
+  if (found.output.empty()) {
+    lines.field("", "the plain call gives the same bits");
+    return;
+  }
+  lines.field("element", fmt::format("{} {}, the first of {} of {} that differ: {}", found.output, found.index,
+                                     grouped(found.differing), grouped(found.elements), found.where));
+  lines.field("  good", fmt::format("{}   {}", found.good.number, found.good.bits));
+  lines.field("  bad", fmt::format("{}   {}", found.bad.number, found.bad.bits));
+  lines.field("", std::isnan(found.ulps)
+                      ? "one of them is NaN"
+                      : fmt::format("{:.0f} ulp apart here, at most {:.0f} anywhere", found.ulps, found.most_ulps));
+  lines.field("bound", fmt::format("{:.2g}: good takes {} of it, bad {}; {}", found.bound, share_text(found.good.share),
+                                   share_text(found.bad.share),
+                                   found.within_bound() ? "every element of both stays within its bound"
+                                                        : fmt::format("{} of bad leave their bounds",
+                                                                      counted(found.bad.wrong, "element"))));
+}
+
+void tell_blame(Lines& lines, const Blame& blame, std::size_t number) {
+  lines.line("");
+  lines.line(
+      fmt::format("  {}  {}{}", number, joined(blame.units, " + "), blame.units.size() > 1 ? "   only together" : ""));
+  std::set<std::string> kernels;
+  for (const ChangedCase& one : blame.changed) kernels.insert(one.kernel);
+  lines.field("changes", fmt::format("{} of {}", counted(static_cast<std::int64_t>(blame.changed.size()), "case"),
+                                     joined({kernels.begin(), kernels.end()}, ", ")));
+  if (!blame.changed.empty()) {
+    const ChangedCase& first = blame.changed.front();
+    lines.field("outputs", fmt::format("{} -> {}   {}", first.good, first.bad, first.name));
+  }
+  if (blame.difference) tell_element(lines, blame);
+  tell_flags(lines, blame.flags);
+  for (const UnitEvidence& one : blame.evidence) {
+    if (blame.evidence.size() > 1) lines.field("unit", one.unit);
+    lines.field("code", one.good_code.substr(0, 16) + " -> " + one.bad_code.substr(0, 16));
+    lines.field("function", one.functions.empty() ? one.functions_note : sets_text(one.functions, " and "));
+    if (!one.instructions.empty()) lines.field("", one.instructions);
+  }
+}
+
+void tell_search(Lines& lines, const Result& result) {
+  const Found& found = result.found;
+  lines.field("units", fmt::format("{}, of which {} compile to other code", result.units, result.suspects));
+  lines.field("search",
+              fmt::format("{} (one by one: {}; FLiT's published mean: {}), and {} more that look for a breach "
+                          "of monotonicity",
+                          counted(static_cast<std::int64_t>(found.evaluations), "evaluation"), result.suspects,
+                          flit_mean, found.audited));
+  lines.field("cache", fmt::format("{} built, {} kept from before; {} packs judged twice each, {} verdicts kept from "
+                                   "before",
+                                   result.built, result.remembered, result.judged, result.recalled));
+  for (const auto& [unit, why] : result.untestable) {
+    lines.field("untested", fmt::format("{} cannot be tested: {}", unit, first_line(why)));
+  }
+  for (const std::string& why : result.untested) {
+    lines.field("untested", fmt::format("a mix cannot be tested: {}", first_line(why)));
+  }
+  for (const std::string& kernel : result.unstable) {
+    lines.field("unstable",
+                fmt::format("{} gives other answers from run to run, so no compiler is blamed for them", kernel));
+  }
+  for (const auto& [inner, outer] : found.breaches) {
+    lines.field("breach", fmt::format("{} brings the change, and {} does not: the sets below may not be all",
+                                      names_of(inner, result.suspect_names), names_of(outer, result.suspect_names)));
+  }
+  if (!found.complete) lines.field("", "the search is not complete: sets may be missing");
+}
+
+nlohmann::json difference_json(const Blame& blame) {
+  if (!blame.difference) return nullptr;
+  const contracts::PackDifference& d = *blame.difference;
+  if (!d.why_not.empty()) return {{"problem", blame.difference_case}, {"why_not", d.why_not}};
+  const auto side = [](const contracts::ElementValue& value) {
+    return nlohmann::json{
+        {"number", value.number}, {"bits", value.bits}, {"share", share_text(value.share)}, {"wrong", value.wrong}};
+  };
+  return {{"problem", blame.difference_case},
+          {"output", d.output},
+          {"index", d.index},
+          {"differing", d.differing},
+          {"elements", d.elements},
+          {"where", d.where},
+          {"ulps", d.ulps},
+          {"most_ulps", d.most_ulps},
+          {"bound", d.bound},
+          {"good", side(d.good)},
+          {"bad", side(d.bad)},
+          {"within_bound", d.within_bound()}};
+}
+
+}  // namespace
+
+std::string text(const Result& result, const Settings& settings, std::size_t width) {
+  Lines lines(width);
+  const Unit& unit = settings.pack.units.front();
+  lines.line(fmt::format("bisect until {}", settings.until == Until::bits ? "bits" : "gate"));
+  lines.field("good", fmt::format("{}: {}", settings.good.name, compiler_text(settings.good, unit)));
+  lines.field("bad", fmt::format("{}: {}", settings.bad.name, compiler_text(settings.bad, unit)));
+  tell_search(lines, result);
+  for (std::size_t i = 0; i < result.blames.size(); ++i) tell_blame(lines, result.blames[i], i + 1);
+  lines.line("");
+  const auto sets = static_cast<std::int64_t>(result.blames.size());
+  lines.line(sets != 0                  ? fmt::format("BISECT {} of units {} the change", counted(sets, "minimal set"),
+                                     sets == 1 ? "brings" : "bring")
+             : result.nothing_differs() ? "BISECT nothing changed"
+                                        : "BISECT no set was found, and not all could be tested");
+  return lines.out;
+}
+
+std::string json_text(const Result& result, const Settings& settings) {
+  using nlohmann::json;
+  static constexpr const char* culprits[] = {"flags", "compiler", "both", "unclear"};
+  json out{{"good", json::parse(to_json(settings.good))},
+           {"bad", json::parse(to_json(settings.bad))},
+           {"until", settings.until == Until::bits ? "bits" : "gate"},
+           {"units", result.units},
+           {"suspects", result.suspects},
+           {"evaluations", result.found.evaluations},
+           {"audited", result.found.audited},
+           {"complete", result.found.complete},
+           {"unstable", result.unstable},
+           {"built", result.built},
+           {"remembered", result.remembered},
+           {"judged", result.judged},
+           {"recalled", result.recalled},
+           {"sets", json::array()},
+           {"breaches", json::array()},
+           {"untestable", json::array()}};
+  for (const auto& [unit, why] : result.untestable) out["untestable"].push_back({{"unit", unit}, {"why", why}});
+  for (const auto& [inner, outer] : result.found.breaches) {
+    out["breaches"].push_back({names_of(inner, result.suspect_names), names_of(outer, result.suspect_names)});
+  }
+  for (const Blame& blame : result.blames) {
+    json one{{"units", blame.units},
+             {"culprit", culprits[static_cast<int>(blame.flags.culprit)]},
+             {"flags", blame.flags.minimal},
+             {"parts", blame.flags.parts},
+             {"undone_by", blame.flags.undone_by},
+             {"difference", difference_json(blame)}};
+    for (const ChangedCase& changed : blame.changed) {
+      one["changed"].push_back(
+          {{"kernel", changed.kernel}, {"case", changed.name}, {"good", changed.good}, {"bad", changed.bad}});
+    }
+    for (const UnitEvidence& evidence : blame.evidence) {
+      one["evidence"].push_back({{"unit", evidence.unit},
+                                 {"good_code", evidence.good_code},
+                                 {"bad_code", evidence.bad_code},
+                                 {"functions", evidence.functions},
+                                 {"functions_note", evidence.functions_note},
+                                 {"instructions", evidence.instructions}});
+    }
+    out["sets"].push_back(std::move(one));
+  }
+  return out.dump(1) + "\n";
+}
+
+}  // namespace nbx::reports::bisect
