@@ -39,7 +39,9 @@ struct Side {
     if (outcome.kind != Outcome::Kind::ran) return outcome.message;
     std::string why;
     const auto stated = executor.arithmetic(call, &why);
-    const auto understood = stated ? declared(*stated, kernel->format, &why) : std::nullopt;
+    const Family* const family = family_named(kernel->family);
+    const DLDataType output = family ? family->output_format(kernel->format) : kernel->format;
+    const auto understood = stated ? declared(*stated, output, info.imitates, &why) : std::nullopt;
     if (!understood) return fmt::format("states no arithmetic that a bound follows from: {}", why);
     arithmetic = *understood;
     return "";
