@@ -291,7 +291,7 @@ constexpr Mutation rows[] = {
      .problems = {mixed},
      .on = around(lengths_ignored, decode_split_bf16, decode_vec_f16)},
     {.name = "causality_lost",
-     .planted = "causality is dropped",
+     .planted = "causality is dropped, so a row sees keys behind its own",
      .red_at = {"gate1.reference"},
      .problems = {"B=2,H=2,Hk=1,Tq=1,Tk=300,D=32,causal=top_left,normal"},
      .on = around(causality_lost, decode_split_bf16, decode_vec_f32)},
