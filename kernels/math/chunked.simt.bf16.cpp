@@ -1,11 +1,12 @@
 #include "kernels/math/chunked.hpp"
 
 #include "kernels/pack/kernels.hpp"
+#include "kernels/pack/limits.hpp"
 
 namespace nbx::kernels {
 
 static constexpr char math_name[] = "math.simt.bf16";
-const nbx_kernel chunked_simt_bf16 =
-    pack::describe<math::ChunkedKernel<tile::bf16, math_name>>("chunked.simt.bf16", __FILE__);
+const nbx_kernel chunked_simt_bf16 = pack::with_limits(
+    pack::describe<math::ChunkedKernel<tile::bf16, math_name>>("chunked.simt.bf16", __FILE__), pack::score_limits);
 
 }  // namespace nbx::kernels

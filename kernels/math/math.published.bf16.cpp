@@ -1,9 +1,11 @@
 #include "kernels/math/simt.hpp"
 #include "kernels/pack/kernels.hpp"
+#include "kernels/pack/limits.hpp"
 
 namespace nbx::kernels {
 
 static constexpr char own_name[] = "math.published.bf16";
-const nbx_kernel math_published_bf16 = pack::describe<math::PublishedKernel<tile::bf16, own_name>>(own_name, __FILE__);
+const nbx_kernel math_published_bf16 = pack::with_limits(
+    pack::describe<math::PublishedKernel<tile::bf16, own_name>>(own_name, __FILE__), pack::score_limits);
 
 }  // namespace nbx::kernels

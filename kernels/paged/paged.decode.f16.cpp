@@ -1,10 +1,11 @@
 #include "kernels/pack/kernels.hpp"
+#include "kernels/pack/limits.hpp"
 #include "kernels/paged/decode.hpp"
 
 namespace nbx::kernels {
 
 static constexpr char vec_name[] = "decode.vec.f16";
-const nbx_kernel paged_decode_f16 =
-    pack::describe<paged::DecodeKernel<tile::f16, vec_name>>("paged.decode.f16", __FILE__);
+const nbx_kernel paged_decode_f16 = pack::with_limits(
+    pack::describe<paged::DecodeKernel<tile::f16, vec_name>>("paged.decode.f16", __FILE__), pack::streaming_limits);
 
 }  // namespace nbx::kernels
