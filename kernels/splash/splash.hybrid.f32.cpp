@@ -1,8 +1,10 @@
 #include "kernels/pack/kernels.hpp"
+#include "kernels/pack/limits.hpp"
 #include "kernels/splash/kernel.hpp"
 
 namespace nbx::kernels {
 
-const nbx_kernel splash_hybrid_f32 = pack::describe<splash::HybridKernel<float>>("splash.hybrid.f32", __FILE__);
+const nbx_kernel splash_hybrid_f32 =
+    pack::with_limits(pack::describe<splash::HybridKernel<float>>("splash.hybrid.f32", __FILE__), pack::tight_limits);
 
 }  // namespace nbx::kernels
