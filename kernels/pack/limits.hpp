@@ -18,7 +18,8 @@ inline constexpr nbx_limits streaming_limits{sizeof(nbx_limits), 0, 1024, 2048, 
 /// For sm_120 nvcc 13.0 spills 20 bytes of the score stage's arguments into 8 of stack, and never loads them.
 inline constexpr nbx_limits score_limits{sizeof(nbx_limits), 0, 8, 20, 0};
 
-/// At the registers that 128 threads leave, nvcc 13.0 takes up to 24 bytes of stack, most for sm_120, and spills 32, loaded in 80.
+/// At the registers that 128 threads leave, nvcc 13.0 takes up to 24 bytes of stack, most for sm_120, and spills 32,
+/// loaded in 80.
 inline constexpr nbx_limits tight_limits{sizeof(nbx_limits), 0, 24, 80, 0};
 
 }  // namespace nbx::pack
