@@ -144,22 +144,37 @@ void search(Memory& memory, const Set& all, Found& found) {
   }
 }
 
-/// What monotonicity answers already, asked: all found sets together, each with all that was cleared (which might take
-/// the change back), each interacting set less one element, and the two halves of what was cleared.
+/// What monotonicity answers already, the likeliest breach first: all found sets together, each with all that was
+/// cleared (which might take the change back), the two halves of what was cleared, each interacting set less one
+/// element.
+std::vector<Set> audit_questions(const Set& all, const Found& found, const Set& guilty) {
+  std::vector<Set> questions;
+  const Set cleared = without(all, guilty);
+  if (found.minimal.size() > 1) questions.push_back(guilty);
+  for (const Set& minimal : found.minimal) questions.push_back(united(minimal, cleared));
+  if (cleared.size() > 1) {
+    const Set half = first_of(cleared, cleared.size() / 2);
+    questions.push_back(half);
+    questions.push_back(without(cleared, half));
+  }
+  for (const Set& minimal : found.minimal) {
+    if (minimal.size() < 2) continue;
+    for (const std::size_t element : minimal) questions.push_back(without(minimal, {element}));
+  }
+  return questions;
+}
+
+/// Asks one question at least, and the others as far as search and audit together stay within g · ⌈log2 n⌉ + 6
+/// evaluations for g guilty elements of n.
 void audit(Memory& memory, const Set& all, const Found& found) {
   Set guilty;
   for (const Set& minimal : found.minimal) guilty = united(guilty, minimal);
-  if (found.minimal.size() > 1) memory.ask(guilty);
-  const Set cleared = without(all, guilty);
-  for (const Set& minimal : found.minimal) {
-    memory.ask(united(minimal, cleared));
-    if (minimal.size() < 2) continue;
-    for (const std::size_t element : minimal) memory.ask(without(minimal, {element}));
+  const auto levels = static_cast<std::size_t>(std::bit_width(all.size() - 1));  // ⌈log2 n⌉
+  const std::size_t most = std::max(guilty.size() * levels + 6, memory.size() + 1);
+  for (const Set& question : audit_questions(all, found, guilty)) {
+    if (memory.size() >= most) return;
+    memory.ask(question);
   }
-  if (cleared.size() < 2) return;
-  const Set half = first_of(cleared, cleared.size() / 2);
-  memory.ask(half);
-  memory.ask(without(cleared, half));
 }
 
 }  // namespace

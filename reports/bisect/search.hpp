@@ -39,7 +39,8 @@ struct Found {
 ///
 /// k elements that act alone take about k · (⌈log2 n⌉ + 2) evaluations. An untestable set counts as one that does not
 /// bring the change, and is reported. At last a few evaluations that monotonicity already answers: those that disagree
-/// are breaches. `most` bounds the number of evaluations.
+/// are breaches. They take what the search left of k · ⌈log2 n⌉ + 6 evaluations, and one at least. `most` bounds the
+/// number of all.
 Found find_minimal_sets(std::size_t elements, const Evaluate& evaluate, std::size_t most = 10'000);
 
 }  // namespace nbx::reports::bisect

@@ -127,11 +127,10 @@ void tell_blame(Lines& lines, const Blame& blame, std::size_t number) {
 void tell_search(Lines& lines, const Result& result) {
   const Found& found = result.found;
   lines.field("units", fmt::format("{}, of which {} compile to other code", result.units, result.suspects));
-  lines.field("search",
-              fmt::format("{} (one by one: {}; FLiT's published mean: {}), and {} more that look for a breach "
-                          "of monotonicity",
-                          counted(static_cast<std::int64_t>(found.evaluations), "evaluation"), result.suspects,
-                          flit_mean, found.audited));
+  lines.field("search", fmt::format("{}, {} of them to look for a breach of monotonicity",
+                                    counted(static_cast<std::int64_t>(found.evaluations + found.audited), "evaluation"),
+                                    found.audited));
+  lines.field("", fmt::format("(one by one: {}; FLiT's published mean: {})", result.suspects, flit_mean));
   lines.field("cache", fmt::format("{} built, {} kept from before; {} packs judged twice each, {} verdicts kept from "
                                    "before",
                                    result.built, result.remembered, result.judged, result.recalled));

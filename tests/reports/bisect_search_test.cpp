@@ -47,7 +47,7 @@ TEST(BisectSearch, NoElements) {
 }
 
 TEST(BisectSearch, ThreeOfFortyWithinTheLimitWhereverTheyAre) {
-  std::size_t worst = 0, worst_audit = 0, sum = 0, count = 0;
+  std::size_t worst_search = 0, worst = 0, least_audit = 40, sum = 0, count = 0;
   for (std::size_t a = 0; a < 40; ++a)
     for (std::size_t b = a + 1; b < 40; ++b)
       for (std::size_t c = b + 1; c < 40; ++c) {
@@ -55,16 +55,17 @@ TEST(BisectSearch, ThreeOfFortyWithinTheLimitWhereverTheyAre) {
         const Found found = planted.search(40);
         ASSERT_THAT(found.minimal, UnorderedElementsAreArray(planted.causes));
         ASSERT_TRUE(found.complete);
-        worst = std::max(worst, found.evaluations);
-        worst_audit = std::max(worst_audit, found.audited);
+        worst_search = std::max(worst_search, found.evaluations);
+        worst = std::max(worst, found.evaluations + found.audited);
+        least_audit = std::min(least_audit, found.audited);
         sum += found.evaluations;
         ++count;
       }
   RecordProperty("mean", std::to_string(static_cast<double>(sum) / static_cast<double>(count)));
   EXPECT_EQ(count, 9880U);
   EXPECT_LE(worst, 3U * 6U + 6U);
-  EXPECT_EQ(worst, 23U);  // as README.md says
-  EXPECT_EQ(worst_audit, 5U);
+  EXPECT_EQ(worst_search, 23U);  // as README.md says
+  EXPECT_GE(least_audit, 1U);
 }
 
 TEST(BisectSearch, AnyCausesAreAllFoundAndNothingElse) {
@@ -99,7 +100,8 @@ TEST(BisectSearch, APairIsFoundAsOneSet) {
   Planted planted{{{7, 31}}};
   const Found found = planted.search(40);
   EXPECT_THAT(found.minimal, ElementsAre(ElementsAre(7, 31)));
-  EXPECT_EQ(found.audited, 3U);  // one of the two alone (the other was), and the halves of the rest
+  EXPECT_EQ(found.evaluations + found.audited, 2U * 6U + 6U);
+  EXPECT_GE(found.audited, 2U);  // the halves of the rest
 }
 
 TEST(BisectSearch, ABreachOfMonotonicityIsSaid) {

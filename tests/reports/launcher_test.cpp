@@ -30,6 +30,7 @@ class Launcher : public testing::Test {
     }
     program("g++", "");
     program("ninja", "");
+    program("objcopy", "");
     program("nvcc", "");
     // Configuring makes what a configured tree has; building makes the command.
     program("cmake", "echo \"cmake $*\" >> " + log().string() +
