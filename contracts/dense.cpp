@@ -1,6 +1,7 @@
 #include "contracts/dense.hpp"
 
 #include <cstring>
+#include <type_traits>
 
 namespace nbx::contracts {
 
@@ -62,13 +63,50 @@ std::vector<std::int64_t> box_indices(const Shape& shape, const Box& box) {
 
 SharedBytes take(const Bytes& bytes, std::size_t width, std::span<const std::int64_t> indices, std::uint32_t filler) {
   auto out = std::make_shared<Bytes>(indices.size() * width);
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    if (indices[i] < 0)
-      std::memcpy(out->data() + i * width, &filler, width);
-    else
-      std::memcpy(out->data() + i * width, bytes.data() + static_cast<std::size_t>(indices[i]) * width, width);
+  const auto copy = [&](auto known) {  // a width that the compiler knows
+    constexpr std::size_t each = decltype(known)::value;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const std::byte* const from = bytes.data() + static_cast<std::size_t>(indices[i]) * each;
+      std::memcpy(out->data() + i * each, indices[i] < 0 ? reinterpret_cast<const std::byte*>(&filler) : from, each);
+    }
+  };
+  if (width == 1) copy(std::integral_constant<std::size_t, 1>{});
+  if (width == 2) copy(std::integral_constant<std::size_t, 2>{});
+  if (width == 4) copy(std::integral_constant<std::size_t, 4>{});
+  return out;
+}
+
+namespace {
+
+/// `times` copies of each run of `run` bytes, and `behind` after each.
+SharedBytes copied_runs(const Bytes& bytes, std::size_t run, std::int64_t times, const Bytes& behind) {
+  auto out = std::make_shared<Bytes>();
+  for (std::size_t at = 0; at < bytes.size(); at += run) {
+    const auto from = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+    for (std::int64_t i = 0; i < times; ++i) out->insert(out->end(), from, from + static_cast<std::ptrdiff_t>(run));
+    out->insert(out->end(), behind.begin(), behind.end());
   }
   return out;
+}
+
+std::int64_t inner_count(const CallTensor& tensor, std::size_t axis) {
+  return count(Shape(tensor.shape.begin() + static_cast<std::ptrdiff_t>(axis), tensor.shape.end()));
+}
+
+}  // namespace
+
+void lengthen(CallTensor& tensor, std::size_t axis, std::int64_t more, std::uint32_t filler) {
+  const std::size_t width = tensor.dtype.bits / 8;
+  Bytes behind(static_cast<std::size_t>(more * inner_count(tensor, axis + 1)) * width);
+  for (std::size_t at = 0; at < behind.size(); at += width) std::memcpy(behind.data() + at, &filler, width);
+  tensor.data = copied_runs(*tensor.data, static_cast<std::size_t>(inner_count(tensor, axis)) * width, 1, behind);
+  tensor.shape[axis] += more;
+}
+
+void repeat(CallTensor& tensor, std::size_t axis, std::int64_t times) {
+  const auto run = static_cast<std::size_t>(inner_count(tensor, axis + 1)) * (tensor.dtype.bits / 8);
+  tensor.data = copied_runs(*tensor.data, run, times, {});
+  tensor.shape[axis] *= times;
 }
 
 CallTensor input_tensor(std::string name, DLDataType type, Shape shape, SharedBytes data) {
@@ -94,7 +132,8 @@ CallTensor output_tensor(std::string name, DLDataType type, Shape shape) {
 CallTensor sliced(const CallTensor& tensor, const Box& box) {
   CallTensor out = tensor;
   out.shape = box_shape(box);
-  if (tensor.data) out.data = take(*tensor.data, tensor.dtype.bits / 8, box_indices(tensor.shape, box));
+  if (tensor.data && out.shape != tensor.shape)
+    out.data = take(*tensor.data, tensor.dtype.bits / 8, box_indices(tensor.shape, box));
   return out;
 }
 

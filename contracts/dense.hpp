@@ -26,6 +26,10 @@ std::vector<std::int64_t> box_indices(const Shape& shape, const Box& box);
 /// Elements of `bytes` at `indices`; -1 takes the pattern of `filler`.
 SharedBytes take(const Bytes& bytes, std::size_t width, std::span<const std::int64_t> indices,
                  std::uint32_t filler = 0);
+/// `more` places behind the last along `axis`, all of the pattern `filler`. The tensor holds data and is not empty.
+void lengthen(CallTensor& tensor, std::size_t axis, std::int64_t more, std::uint32_t filler);
+/// Each place along `axis` `times` times, one after the other.
+void repeat(CallTensor& tensor, std::size_t axis, std::int64_t times);
 
 CallTensor input_tensor(std::string name, DLDataType type, Shape shape, SharedBytes data);
 CallTensor output_tensor(std::string name, DLDataType type, Shape shape);

@@ -72,6 +72,17 @@ class Planner {
     return at->second;
   }
 
+  /// Clause and name of each refusal and edge, made once for all kernels of a family and format.
+  const std::vector<std::pair<std::string, std::string>>& calls_of(const Family& family, DLDataType format) {
+    const auto [at, fresh] = calls_.try_emplace({std::string(family.name()), type_name(format)});
+    if (fresh) {
+      for (const Refusal& refusal : family.refusals(format, options_.seed))
+        at->second.emplace_back(refusal.clause, refusal.name);
+      for (const Edge& edge : family.edges(format, options_.seed)) at->second.emplace_back(edge.clause, edge.name);
+    }
+    return at->second;
+  }
+
   void add_honest(const Inventory::Entry& entry) {
     const KernelInfo& kernel = *entry.kernel;
     const PackInfo& pack = inventory_.packs[entry.pack].info;
@@ -101,9 +112,7 @@ class Planner {
       const auto consider = [&](const std::string& clause, const std::string& name) {
         if (wanted(kernel.name, clause, name)) ids.insert(clause);
       };
-      for (const Refusal& refusal : entry.family->refusals(kernel.format, options_.seed))
-        consider(refusal.clause, refusal.name);
-      for (const Edge& edge : entry.family->edges(kernel.format, options_.seed)) consider(edge.clause, edge.name);
+      for (const auto& [clause, name] : calls_of(*entry.family, kernel.format)) consider(clause, name);
       calls.clauses.assign(ids.begin(), ids.end());
     }
     if (!calls.clauses.empty()) plan_.call_tasks.push_back(std::move(calls));
@@ -163,6 +172,7 @@ class Planner {
   const RunOptions& options_;
   std::set<std::string> only_, matched_;
   std::map<std::tuple<std::string, std::size_t, std::string>, Task> tasks_;
+  std::map<std::pair<std::string, std::string>, std::vector<std::pair<std::string, std::string>>> calls_;
   Plan plan_;
 };
 

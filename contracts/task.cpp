@@ -181,11 +181,13 @@ const Refusal* named_refusal(const std::vector<Refusal>& list, const std::string
   return nullptr;
 }
 
-std::string_view call_sentence(std::string_view id) {
+CallClause call_clause(std::string_view id) {
   for (const CallClause& clause : call_clauses())
-    if (clause.id == id) return clause.sentence;
-  return "";
+    if (clause.id == id) return clause;
+  return {};
 }
+
+std::string_view call_sentence(std::string_view id) { return call_clause(id).sentence; }
 
 }  // namespace
 
@@ -251,6 +253,10 @@ void run_call_task(const TaskContext& context, const CallTask& task) {
   };
   for (const Refusal& refusal : entry.family->refusals(entry.kernel->format, context.options.seed))
     timed(refusal.clause, refusal.name, [&] { return judge_refusal(subject, refusal); });
+  // Edges are large: they are made only where one is asked for.
+  if (std::none_of(task.clauses.begin(), task.clauses.end(),
+                   [](const std::string& id) { return call_clause(id).edge; }))
+    return;
   const bool on_device = context.inventory.packs[entry.pack].info.device.device_type != kDLCPU;
   for (const Edge& edge : entry.family->edges(entry.kernel->format, context.options.seed))
     timed(edge.clause, edge.name, [&] {

@@ -72,6 +72,15 @@ std::uint32_t encode(Format format, double value) {
   }
   const std::uint32_t sign = (std::signbit(value) ? 1u : 0u) << f.sign_bit();
   const double magnitude = std::fabs(value);
+  if (magnitude >= power_of_two(f.traits.emin) && magnitude < power_of_two(f.traits.emax)) {
+    // Normal, and 2^emax at most when rounded up. In the pattern of the double: half of the last place that is kept,
+    // less one where that is even, is added, and a carry moves the exponent.
+    const auto bits = std::bit_cast<std::uint64_t>(magnitude);
+    const int dropped = 52 - mantissa_bits;
+    const std::uint64_t kept = (bits + (std::uint64_t{1} << (dropped - 1)) - 1 + (bits >> dropped & 1)) >> dropped;
+    const auto rebias = static_cast<std::uint64_t>(1023 + f.traits.emin - 1) << mantissa_bits;
+    return sign | static_cast<std::uint32_t>(kept - rebias) << f.unused;
+  }
   if (std::isinf(magnitude) && f.traits.has_infinity) {
     return sign | exponent_mask << (mantissa_bits + f.unused);
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include "oracle/attention_rows.hpp"
 #include "oracle/mutant.hpp"
@@ -16,6 +17,7 @@ using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t block_rows = 64;
+constexpr std::int64_t matrix_rows = 4;  // from here on one product of matrices is faster than a row after the other
 constexpr std::int64_t strip_keys = 512;
 
 /// How one mutant differs from the definition.
@@ -160,9 +162,11 @@ struct Row {
   double factor = 1;  // what Σ w v is multiplied by
 };
 
-/// exp(score - maximum), 0 where the score is -inf: Eigen's exp ends at the smallest double there.
+/// exp(score - maximum), 0 where the score is -inf: Eigen's exp ends at the smallest double there. In two steps, as
+/// Eigen takes exp of one number after the other inside a selection.
 Eigen::ArrayXd exp_from(const Eigen::Ref<const Eigen::ArrayXd>& scores, double maximum) {
-  return (scores > -infinity).select((scores - maximum).exp(), 0.0);
+  const Eigen::ArrayXd weights = (scores - maximum).exp();
+  return (scores > -infinity).select(weights, 0.0);
 }
 
 class AttentionMutant {
@@ -172,15 +176,28 @@ class AttentionMutant {
 
   std::vector<std::vector<double>> run() {
     std::vector<double> o(shape_.rows() * shape_.Dv), lse(shape_.rows());
-    for (std::int64_t head = 0; head < shape_.B * shape_.H; ++head) {
-      for (std::int64_t i = 0; i < shape_.Tq; i += block_rows) {
-        block(head / shape_.H, head % shape_.H, i, std::min(block_rows, shape_.Tq - i), o, lse);
+    for (std::int64_t kv = 0; kv < shape_.B * shape_.Hk; ++kv) {
+      const std::vector<std::int64_t> rows = rows_that_read(kv);
+      for (std::size_t i = 0; i < rows.size(); i += block_rows) {
+        block(kv, {rows.data() + i, std::min<std::size_t>(block_rows, rows.size() - i)}, o, lse);
       }
     }
     return {std::move(o), std::move(lse)};
   }
 
  private:
+  /// All query rows, of all heads, that read the keys of KV head kv = b · Hk + head: each key is then decoded once for
+  /// all of them.
+  std::vector<std::int64_t> rows_that_read(std::int64_t kv) const {
+    std::vector<std::int64_t> rows;
+    for (std::int64_t h = 0; h < shape_.H; ++h) {
+      const bool astray = fault_.mutant == Mutant::wrong_gqa_head && h == fault_.first;
+      if ((astray ? fault_.second : kv_head(shape_, h)) != kv % shape_.Hk) continue;
+      for (std::int64_t i = 0; i < shape_.Tq; ++i) rows.push_back((kv / shape_.Hk * shape_.H + h) * shape_.Tq + i);
+    }
+    return rows;
+  }
+
   /// (rows, columns): `rows` keys or values from `begin` on, of KV head kv. A strip stays in the cache, where all of K
   /// at 65,536 keys would go through memory once for each mutant.
   Matrix strip(const View& view, std::int64_t kv, std::int64_t begin, std::int64_t rows) const {
@@ -193,6 +210,11 @@ class AttentionMutant {
     for (std::int64_t begin = 0; begin < shape_.Tk; begin += strip_keys) {
       const std::int64_t keys = std::min(strip_keys, shape_.Tk - begin);
       const Matrix k = strip(input_.k, kv, begin, keys);
+      if (q.rows() >= matrix_rows) {
+        weights.middleCols(begin, keys).noalias() =
+            q.leftCols(fault_.head_dim) * k.leftCols(fault_.head_dim).transpose();
+        continue;
+      }
       for (std::int64_t r = 0; r < q.rows(); ++r) {
         weights.row(r).segment(begin, keys).transpose().noalias() =
             k.leftCols(fault_.head_dim) * q.row(r).head(fault_.head_dim).transpose();
@@ -215,9 +237,11 @@ class AttentionMutant {
         v.row(fault_.first - begin) = strip(input_.v, kv, fault_.second, 1);
       }
       const std::vector<Irregular> irregular = take_irregular(v);
+      const bool as_matrix = weights.rows() >= matrix_rows;
+      if (as_matrix) sums.noalias() += weights.middleCols(begin, keys) * v;
       for (std::int64_t r = 0; r < weights.rows(); ++r) {
         const auto w = weights.row(r).segment(begin, keys);
-        sums.row(r).noalias() += w * v;
+        if (!as_matrix) sums.row(r).noalias() += w * v;
         for (const Irregular& value : irregular) {
           if (w(value.key) > 0) sums(r, value.column) += w(value.key) * value.value;
         }
@@ -245,29 +269,31 @@ class AttentionMutant {
     return taken;
   }
 
-  void block(std::int64_t b, std::int64_t h, std::int64_t first, std::int64_t rows, std::vector<double>& o,
+  /// `rows` read the keys of KV head kv.
+  void block(std::int64_t kv, std::span<const std::int64_t> rows, std::vector<double>& o,
              std::vector<double>& lse) const {
-    const bool astray = fault_.mutant == Mutant::wrong_gqa_head && h == fault_.first;
-    const std::int64_t kv = b * shape_.Hk + (astray ? fault_.second : kv_head(shape_, h));
-    const std::int64_t row_index = (b * shape_.H + h) * shape_.Tq + first;
-    const Matrix q = matrix(input_.q, row_index * shape_.D, rows, shape_.D);
-    Matrix weights(rows, shape_.Tk + extra_);  // scores first; the extra key comes last
+    const auto count = static_cast<std::int64_t>(rows.size());
+    Matrix q(count, shape_.D);
+    for (std::int64_t r = 0; r < count; ++r) {
+      input_.q.read(rows[r] * shape_.D, std::span<double>(q.row(r).data(), static_cast<std::size_t>(shape_.D)));
+    }
+    Matrix weights(count, shape_.Tk + extra_);  // scores first; the extra key comes last
     if (extra_ == 1) weights.col(shape_.Tk).setConstant(-infinity);
     multiply_keys(q, kv, weights);
-    std::vector<Row> results(rows);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      score(b, h, first + r, weights.row(r).data());
+    std::vector<Row> results(rows.size());
+    for (std::int64_t r = 0; r < count; ++r) {
+      const std::int64_t head = rows[r] / shape_.Tq;
+      score(head / shape_.H, head % shape_.H, rows[r] % shape_.Tq, weights.row(r).data());
       results[r] = weigh(weights.row(r).data());
     }
     Matrix sums = multiply_values(weights, kv);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      if (row_index + r == fault_.zero_row) {
+    for (std::int64_t r = 0; r < count; ++r) {
+      if (rows[r] == fault_.zero_row) {
         sums.row(r).setZero();
         results[r].lse = 0;
       }
-      Eigen::Map<Eigen::RowVectorXd>(o.data() + (row_index + r) * shape_.Dv, shape_.Dv) =
-          sums.row(r) * results[r].factor;
-      lse[row_index + r] = results[r].lse;
+      Eigen::Map<Eigen::RowVectorXd>(o.data() + rows[r] * shape_.Dv, shape_.Dv) = sums.row(r) * results[r].factor;
+      lse[rows[r]] = results[r].lse;
     }
   }
 

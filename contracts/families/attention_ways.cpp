@@ -140,19 +140,7 @@ std::vector<Way> expanded(const AttentionAsk& ask) {
   const std::int64_t group = p.H / p.Hk;
   if (group == 1) return {};
   Way way = part_way(ask, "K and V expanded to every query head", all(p), p.causal);
-  for (const char* name : {"k", "v"}) {
-    CallTensor& tensor = *find_tensor(way.call, name);
-    const Shape from = tensor.shape;
-    Shape to = from;
-    to[1] = p.H;
-    std::vector<std::int64_t> indices(static_cast<std::size_t>(count(to)));
-    for (std::size_t i = 0; i < indices.size(); ++i) {
-      const Shape at = coordinates(to, static_cast<std::int64_t>(i));
-      indices[i] = ((at[0] * from[1] + at[1] / group) * from[2] + at[2]) * from[3] + at[3];
-    }
-    tensor.data = take(*tensor.data, tensor.dtype.bits / 8, indices);
-    tensor.shape = to;
-  }
+  for (const char* name : {"k", "v"}) repeat(*find_tensor(way.call, name), 1, group);
   return {std::move(way)};
 }
 
@@ -212,17 +200,7 @@ std::vector<Way> padded(const AttentionAsk& ask) {
     Way way = part_way(ask, fmt::format("{} more keys under a bias of -inf", more), all(p), p.causal);
     for (const char* name : {"k", "v"}) {
       CallTensor& tensor = *find_tensor(way.call, name);
-      const Shape from = tensor.shape;
-      Shape to = from;
-      to[2] += more;
-      std::vector<std::int64_t> indices(static_cast<std::size_t>(count(to)));
-      for (std::size_t i = 0; i < indices.size(); ++i) {
-        const Shape at = coordinates(to, static_cast<std::int64_t>(i));
-        indices[i] = at[2] < from[2] ? ((at[0] * from[1] + at[1]) * from[2] + at[2]) * from[3] + at[3] : -1;
-      }
-      const std::uint32_t large = oracle::encode(*oracle_format(tensor.dtype), 1000);
-      tensor.data = take(*tensor.data, tensor.dtype.bits / 8, indices, large);
-      tensor.shape = to;
+      lengthen(tensor, 2, more, oracle::encode(*oracle_format(tensor.dtype), 1000));
     }
     const CallTensor* old = find_tensor(ask.call, "bias");
     const Shape shape = old ? old->shape : Shape{1, p.Tk};

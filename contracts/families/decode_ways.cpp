@@ -42,16 +42,8 @@ Way larger_cache(const DecodeProblem& problem, const Call& call, std::int64_t mo
   Way way{.name = fmt::format("a cache of {} more keys", more), .call = call};
   for (CallTensor& tensor : way.call.tensors) {
     if (tensor.role != NBX_IN) way.base[tensor.name] = box_indices(tensor.shape, whole(tensor.shape));
-    if (tensor.name != "k" && tensor.name != "v") continue;
-    const Shape from = tensor.shape;
-    tensor.shape[2] += more;
-    std::vector<std::int64_t> indices(static_cast<std::size_t>(count(tensor.shape)));
-    for (std::size_t i = 0; i < indices.size(); ++i) {
-      const Shape at = coordinates(tensor.shape, static_cast<std::int64_t>(i));
-      indices[i] = at[2] < from[2] ? ((at[0] * from[1] + at[1]) * from[2] + at[2]) * from[3] + at[3] : -1;
-    }
-    tensor.data =
-        take(*tensor.data, tensor.dtype.bits / 8, indices, oracle::encode(*oracle_format(tensor.dtype), 1000));
+    if (tensor.name == "k" || tensor.name == "v")
+      lengthen(tensor, 2, more, oracle::encode(*oracle_format(tensor.dtype), 1000));
   }
   std::vector<std::int64_t> lengths;
   for (std::int64_t b = 0; b < problem.base.B; ++b) lengths.push_back(decode_length(problem, b));

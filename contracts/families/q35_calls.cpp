@@ -163,17 +163,20 @@ std::vector<Edge> q35_edges(DLDataType cache, std::uint64_t seed) {
   Q35Data data = make_q35_data(small, cache, seed);
   const Bytes row = *data.q;
   auto q = std::make_shared<Bytes>();
+  q->reserve(static_cast<std::size_t>(rows) * row.size());
   for (std::int64_t r = 0; r < rows; ++r) q->insert(q->end(), row.begin(), row.end());
   data.q = q;
   data.q_shape[0] = rows;
   data.stream.assign(rows, 0);
   data.limit.assign(rows, 1);
   if (cache.bits == 8) data.v_scale = {0.5f};
-  Bytes o(static_cast<std::size_t>(rows * D) * 2);
-  for (std::int64_t i = 0; i < rows * D; ++i) {
-    const double value = value_at(*data.v, cache, i % D) * (cache.bits == 8 ? 0.5 : 1.0);
-    put_pattern(o, bf16_type, i, oracle::encode(oracle::Format::bf16, value + 0.0));
+  Bytes value_row(static_cast<std::size_t>(D) * 2), o;
+  for (std::int64_t d = 0; d < D; ++d) {
+    const double value = value_at(*data.v, cache, d) * (cache.bits == 8 ? 0.5 : 1.0);
+    put_pattern(value_row, bf16_type, d, oracle::encode(oracle::Format::bf16, value + 0.0));
   }
+  o.reserve(static_cast<std::size_t>(rows) * value_row.size());
+  for (std::int64_t r = 0; r < rows; ++r) o.insert(o.end(), value_row.begin(), value_row.end());
   Call call = q35_call(data);
   std::erase_if(call.tensors, [](const CallTensor& tensor) { return tensor.role == NBX_PARTIAL; });
   for (const std::int64_t chunks_first : {0, 1}) {

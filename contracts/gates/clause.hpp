@@ -43,6 +43,7 @@ std::span<const Clause> clauses();
 /// Clauses that bring their own calls (gate 4): each judged once per kernel and call. They stand in gate4.cpp.
 struct CallClause {
   std::string_view id, sentence, source;
+  bool edge = false;  // asked by a family's edges, else by its refusals
 };
 std::span<const CallClause> call_clauses();
 

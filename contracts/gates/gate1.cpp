@@ -57,14 +57,12 @@ Verdict judge_reference(Subject& subject) {
   if (auto red = judge_outputs(subject, "", plain, base, total)) return *red;
   for (const AxisInfo& axis : subject.kernel().axes)
     for (const std::int64_t value : axis.values) {
-      Call call = plain;
-      call.launch.options = {int_param(axis.option, value)};
       const std::string launch = fmt::format("{}={}", axis.option, value);
-      const Outcome outcome = subject.run(call);
+      const Outcome& outcome = subject.along(axis, value);
       if (outcome.kind == Outcome::Kind::refused && outcome.status == NBX_UNSUPPORTED) continue;
       if (auto verdict = not_run(subject, launch, outcome)) return *verdict;
       if (outcome.outputs == base.outputs) continue;  // the same bits have the same verdict
-      if (auto red = judge_outputs(subject, launch, call, outcome, total)) return *red;
+      if (auto red = judge_outputs(subject, launch, plain, outcome, total)) return *red;
     }
   if (total.elements == 0) return {};  // an empty output asks nothing
   return total;

@@ -25,12 +25,11 @@ Verdict along_axes(Subject& subject, std::string_view clause) {
   for (const AxisInfo& axis : subject.kernel().axes) {
     if (axis.clause != clause) continue;
     for (const std::int64_t value : axis.values) {
-      Call call = subject.call(subject.prepared->instance->call());
-      call.launch.options = {int_param(axis.option, value)};
       const std::string way = fmt::format("{}={}", axis.option, value);
-      const Outcome outcome = subject.run(call);
+      const Outcome& outcome = subject.along(axis, value);
       if (outcome.kind == Outcome::Kind::refused && outcome.status == NBX_UNSUPPORTED) continue;
-      if (auto red = compare(subject, way, call, outcome, nullptr)) return *red;
+      const Call plain = subject.call(subject.prepared->instance->call());
+      if (auto red = compare(subject, way, plain, outcome, nullptr)) return *red;
       verdict.kind = Verdict::Kind::pass;
     }
   }

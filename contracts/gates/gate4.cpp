@@ -70,9 +70,9 @@ constexpr CallClause calls[] = {
     {"gate4.pool", refused, documented},
     {"gate4.slots", refused, documented},
     {"gate4.table", refused, documented},
-    {"gate4.empty", "empty tensors are right or refused, never wrong", documented},
-    {"gate4.grid", "more rows than an axis of a grid holds are right or refused, never wrong", documented},
-    {"gate4.offsets", "offsets past 2^31 elements are right or refused, never wrong", documented},
+    {"gate4.empty", "empty tensors are right or refused, never wrong", documented, true},
+    {"gate4.grid", "more rows than an axis of a grid holds are right or refused, never wrong", documented, true},
+    {"gate4.offsets", "offsets past 2^31 elements are right or refused, never wrong", documented, true},
 };
 
 }  // namespace

@@ -17,4 +17,14 @@ const Outcome& Subject::base() {
   return *base_;
 }
 
+const Outcome& Subject::along(const AxisInfo& axis, std::int64_t value) {
+  const auto [at, fresh] = along_.try_emplace({axis.option, value});
+  if (fresh) {
+    Call with = call(prepared->instance->call());
+    with.launch.options = {int_param(axis.option, value)};
+    at->second = run(with);
+  }
+  return at->second;
+}
+
 }  // namespace nbx::contracts

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "contracts/child/executor.hpp"
@@ -58,6 +60,9 @@ class Subject {
 
   /// The plain call under its default launch, run once.
   const Outcome& base();
+  /// The plain call with one launch option, run once: gate 1 asks for the values and gate 3 for the bits of the same
+  /// run.
+  const Outcome& along(const AxisInfo& axis, std::int64_t value);
   Outcome run(const Call& call) { return executor_.execute(call); }
 
  private:
@@ -66,6 +71,7 @@ class Subject {
   Executor& executor_;
   const Family& family_;
   std::optional<Outcome> base_;
+  std::map<std::pair<std::string, std::int64_t>, Outcome> along_;  // by option and value
 };
 
 }  // namespace nbx::contracts
