@@ -1,29 +1,14 @@
 #include "kernels/paged/problem.hpp"
 
-#include <cmath>
 #include <unordered_map>
+
+#include "kernels/pack/require.hpp"
 
 namespace nbx::paged {
 namespace {
 
 using pack::refuse;
 using pack::text;
-
-void require_size(const pack::Tensor& tensor, int axis, const char* what, std::int64_t expected, const char* as) {
-  if (tensor.shape[axis] == expected) return;
-  refuse(NBX_INVALID, tensor.name, what + (" " + text(tensor.shape[axis])) + " in " + text(tensor.shape, tensor.rank),
-         text(expected) + ", " + as);
-}
-
-float read_scale(const pack::Problem& given, std::int64_t D) {
-  const auto stated = given.real("scale");
-  if (!stated) return static_cast<float>(1.0 / std::sqrt(static_cast<double>(D)));
-  const float scale = static_cast<float>(*stated);
-  if (!std::isfinite(scale) || static_cast<double>(scale) != *stated) {
-    refuse(NBX_INVALID, "scale", text(*stated), "a finite fp32 number");
-  }
-  return scale;
-}
 
 /// "2 of sequence 1".
 std::string of_sequence(std::int64_t value, std::int64_t b) { return text(value) + " of sequence " + text(b); }
@@ -97,10 +82,7 @@ Decode read_decode(const nbx_problem& problem, const Support& support, bool with
   if (d.D < 1) refuse(NBX_INVALID, "q", "head dim 0", "at least 1");
   if (d.Dv < 1) refuse(NBX_INVALID, "v_pool", "head dim 0", "at least 1");
   require_size(d.k_pool, 3, "head dim", d.D, "the head dim of q");
-  if (d.Hk == 0 ? d.H != 0 : d.H % d.Hk != 0) {
-    refuse(NBX_INVALID, "k_pool", "KV heads " + text(d.Hk) + " in " + text(d.k_pool.shape, 4),
-           "a divisor of " + text(d.H) + ", the heads of q");
-  }
+  require_heads(d.k_pool, d.H);
   require_size(d.v_pool, 0, "pages", d.pages, "the pages of k_pool");
   require_size(d.v_pool, 1, "KV heads", d.Hk, "the KV heads of k_pool");
   require_size(d.v_pool, 2, "page tokens", d.page_tokens, "the page tokens of k_pool");

@@ -1,5 +1,7 @@
 #include "kernels/q35/problem.hpp"
 
+#include "kernels/pack/require.hpp"
+
 namespace nbx::q35 {
 namespace {
 
@@ -7,12 +9,6 @@ using pack::refuse;
 using pack::text;
 
 constexpr DLDataType e4m3_type{kDLFloat8_e4m3fn, 8, 1};
-
-void require_size(const pack::Tensor& tensor, int axis, const char* what, std::int64_t expected, const char* as) {
-  if (tensor.shape[axis] == expected) return;
-  refuse(NBX_INVALID, tensor.name, what + (" " + text(tensor.shape[axis])) + " in " + text(tensor.shape, tensor.rank),
-         text(expected) + ", " + as);
-}
 
 void require_scales(const pack::Tensor& tensor, const Problem& p) {
   require_type(tensor, {pack::f32_type});
@@ -53,10 +49,7 @@ Problem read(const nbx_problem& problem, const Support& support, bool with_data)
   p.streams = p.k.shape[0], p.Hk = p.k.shape[1], p.capacity = p.k.shape[2];
   require_size(p.q, 2, "head dim", head_dim, "the only one");
   require_size(p.k, 3, "head dim", head_dim, "the only one");
-  if (p.Hk == 0 ? p.H != 0 : p.H % p.Hk != 0) {
-    refuse(NBX_INVALID, "k", "KV heads " + text(p.Hk) + " in " + text(p.k.shape, 4),
-           "a divisor of " + text(p.H) + ", the heads of q");
-  }
+  require_heads(p.k, p.H);
   require_size(p.v, 0, "streams", p.streams, "the streams of k");
   require_size(p.v, 1, "KV heads", p.Hk, "the KV heads of k");
   require_size(p.v, 2, "capacity", p.capacity, "the capacity of k");

@@ -2,18 +2,14 @@
 
 #include <cmath>
 
+#include "kernels/pack/require.hpp"
+
 namespace nbx::splash {
 namespace {
 
 using pack::refuse;
 using pack::Tensor;
 using pack::text;
-
-void require_size(const Tensor& tensor, int axis, const char* what, std::int64_t expected, const char* as) {
-  if (tensor.shape[axis] == expected) return;
-  refuse(NBX_INVALID, tensor.name, what + (" " + text(tensor.shape[axis])) + " in " + text(tensor.shape, tensor.rank),
-         text(expected) + ", " + as);
-}
 
 bool flag(const pack::Problem& given, std::string_view name, bool otherwise) {
   const auto value = given.integer(name);
@@ -139,10 +135,7 @@ void read_shapes(const pack::Problem& given, DLDataType format, Splash& s) {
   }
   require_size(s.k, 3, "head dim", s.D, "the head dim of q");
   require_size(s.k, 0, "batch", s.B, "the batch of q");
-  if (s.Hk == 0 ? s.H != 0 : s.H % s.Hk != 0) {
-    refuse(NBX_INVALID, "k", "KV heads " + text(s.Hk) + " in " + text(s.k.shape, 4),
-           "a divisor of " + text(s.H) + ", the heads of q");
-  }
+  require_heads(s.k, s.H);
   require_size(s.v, 0, "batch", s.B, "the batch of k");
   require_size(s.v, 1, "KV heads", s.Hk, "the KV heads of k");
   require_size(s.v, 2, "keys", s.Tk, "the keys of k");

@@ -80,6 +80,9 @@ void Array::set(std::int64_t element, float value) {
   std::byte* const at = storage_.data() + place(element);
   if (tensor_.tensor.dtype.bits == 32) {
     std::memcpy(at, &value, 4);
+  } else if (tensor_.tensor.dtype.code == kDLFloat8_e4m3fn) {
+    const tile::e4m3 narrow = tile::encode<tile::e4m3>(value);
+    std::memcpy(at, &narrow, 1);
   } else if (tensor_.tensor.dtype.code == kDLBfloat) {
     const tile::bf16 narrow = tile::encode<tile::bf16>(value);
     std::memcpy(at, &narrow, 2);
@@ -87,6 +90,11 @@ void Array::set(std::int64_t element, float value) {
     const tile::f16 narrow = tile::encode<tile::f16>(value);
     std::memcpy(at, &narrow, 2);
   }
+}
+
+void Array::set_integers(const std::vector<std::int32_t>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    std::memcpy(storage_.data() + place(static_cast<std::int64_t>(i)), &values[i], 4);
 }
 
 std::uint32_t Array::bits(std::int64_t element) const {
@@ -98,6 +106,8 @@ std::uint32_t Array::bits(std::int64_t element) const {
 float Array::get(std::int64_t element) const {
   const std::uint32_t pattern = bits(element);
   if (tensor_.tensor.dtype.bits == 32) return tile::float_of(pattern);
+  if (tensor_.tensor.dtype.code == kDLFloat8_e4m3fn)
+    return tile::decode(tile::e4m3{static_cast<std::uint8_t>(pattern)});
   const auto half = static_cast<std::uint16_t>(pattern);
   return tensor_.tensor.dtype.code == kDLBfloat ? tile::decode(tile::bf16{half}) : tile::decode(tile::f16{half});
 }

@@ -26,6 +26,8 @@ class Array {
   Array(std::string name, nbx_role role, DLDataType type, Shape shape, Shape strides = {});
 
   void set(std::int64_t element, float value);
+  /// Of an integer array: all its elements.
+  void set_integers(const std::vector<std::int32_t>& values);
   float get(std::int64_t element) const;
   std::uint32_t bits(std::int64_t element) const;
   void fill(float value);
