@@ -23,14 +23,20 @@ class RefinedRowOf final : public RefinedRow {
   }
 
   Refined mean(std::span<const double> values) const override {
-    Real numerator(0.0);
-    double magnitude = 0, largest = 0;  // Σ w |v| and max |v|
-    for (std::size_t place = 0; place < weights_.size(); ++place) {
-      numerator = numerator + weights_[place] * Real(values[place]);
-      magnitude += to_double(weights_[place]) * std::fabs(values[place]);
-      largest = std::max(largest, std::fabs(values[place]));
-    }
-    return divided(numerator, magnitude, largest);
+    const Weighted sum = weighted(values);
+    return divided(sum.numerator, sum.magnitude, sum.largest);
+  }
+
+  Refined weighted_sum(std::span<const double> values) const override {
+    const Weighted sum = weighted(values);
+    return rounded(sum.numerator, 2 * numerator_error(sum.magnitude, sum.largest));
+  }
+
+  Refined sum() const override { return rounded(sum_, 2 * sum_error() * to_double(sum_)); }
+
+  Refined maximum() const override {
+    const Real maximum = natural(row_.maximum);
+    return rounded(maximum, 8 * roundoff<Real>() * std::fabs(to_double(maximum)));
   }
 
   Refined weight(std::size_t place) const override { return divided(weights_[place], to_double(weights_[place]), 1); }
@@ -58,10 +64,30 @@ class RefinedRowOf final : public RefinedRow {
     return row_.base_two ? Real(exponent * ln2<Real>()) : exponent;
   }
 
+  struct Weighted {
+    Real numerator{0.0};                // Σ w v
+    double magnitude = 0, largest = 0;  // Σ w |v| and max |v|
+  };
+  Weighted weighted(std::span<const double> values) const {
+    Weighted out;
+    for (std::size_t place = 0; place < weights_.size(); ++place) {
+      out.numerator = out.numerator + weights_[place] * Real(values[place]);
+      out.magnitude += to_double(weights_[place]) * std::fabs(values[place]);
+      out.largest = std::max(out.largest, std::fabs(values[place]));
+    }
+    return out;
+  }
+
   double count() const { return static_cast<double>(weights_.size()); }
   /// Relative errors: of each weight that was not cut off, beside those of a sum over all of them.
   double sum_error() const {
     return exponential_error<Real>() + 2 * count() * roundoff<Real>() + count() * WideTraits<Real>::tail;
+  }
+
+  /// Of Σ w v, from Σ w |v| and max |v|.
+  double numerator_error(double magnitude, double largest) const {
+    const double relative = exponential_error<Real>() + 2 * (count() + 2) * roundoff<Real>();
+    return relative * magnitude + count() * (WideTraits<Real>::tail * largest) + count() * WideTraits<Real>::underflow;
   }
 
   /// With L = Σ w >= 1/2 and errors dN, dL of numerator and sum: |N'/L' - N/L| <= (dN + |N'/L'| dL) / L, and the
@@ -69,10 +95,8 @@ class RefinedRowOf final : public RefinedRow {
   Refined divided(const Real& numerator, double magnitude, double largest) const {
     const Real quotient = numerator / sum_;
     const double size = std::fabs(to_double(quotient)), total = to_double(sum_);
-    const double relative = exponential_error<Real>() + 2 * (count() + 2) * roundoff<Real>();
-    const double numerator_error =
-        relative * magnitude + count() * (WideTraits<Real>::tail * largest) + count() * WideTraits<Real>::underflow;
-    return rounded(quotient, 2 * (numerator_error + size * sum_error() * total) / total + 2 * roundoff<Real>() * size);
+    return rounded(quotient, 2 * (numerator_error(magnitude, largest) + size * sum_error() * total) / total +
+                                 2 * roundoff<Real>() * size);
   }
 
   static Refined rounded(const Real& answer, double error) {

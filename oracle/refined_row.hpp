@@ -17,6 +17,10 @@ class RefinedRow {
   virtual ~RefinedRow() = default;
   /// Σ w_j v_j / Σ w_j; values[place] belongs to row.keys[place], each finite and of an fp32 format.
   virtual Refined mean(std::span<const double> values) const = 0;
+  /// Σ w_j v_j, Σ w and m: what a range of keys leaves to be merged with others.
+  virtual Refined weighted_sum(std::span<const double> values) const = 0;
+  virtual Refined sum() const = 0;
+  virtual Refined maximum() const = 0;
   /// w / Σ w of one key.
   virtual Refined weight(std::size_t place) const = 0;
   /// s - LSE of one key.

@@ -43,6 +43,31 @@ void copy_output(const Evaluation::Output& from, const RowsOfHead& part, std::in
   }
 }
 
+/// The first stream of a cache, times the scale of each KV head: in f32 where there are scales.
+class ScaledCache {
+ public:
+  ScaledCache(const View& cache, const std::vector<float>& scale) : cache_(cache) {
+    if (scale.empty()) return;
+    const std::int64_t per_head = cache.shape[2] * cache.shape[3];
+    std::vector<double> values(static_cast<std::size_t>(per_head));
+    for (std::int64_t h = 0; h < cache.shape[1]; ++h) {
+      cache.read(h * per_head, values);
+      for (const double value : values) {
+        scaled_.push_back(exact_product(value, static_cast<double>(scale[static_cast<std::size_t>(h)]),
+                                        "an element times its scale"));
+      }
+    }
+  }
+  std::span<const std::byte> bytes() const {
+    return scaled_.empty() ? cache_.bytes : std::as_bytes(std::span<const float>(scaled_));
+  }
+  Format format() const { return scaled_.empty() ? cache_.format : Format::f32; }
+
+ private:
+  const View& cache_;
+  std::vector<float> scaled_;
+};
+
 /// The part that holds (row, head), with the place of that row in it.
 template <class F>
 auto at_row(const RowsFirstInput& input, std::int64_t row, std::int64_t head, const F& f) {
@@ -71,7 +96,7 @@ Evaluation evaluate(const RowsFirstInput& input, std::span<const Arithmetic> ari
 Refine refiner(const RowsFirstInput& input) {
   return [input](std::size_t output, std::int64_t element, int bits) {
     const std::int64_t H = input.q.shape[1], D = input.q.shape[2];
-    if (output != o_output) return Refined{.value = std::nan(""), .radius = std::numeric_limits<double>::infinity()};
+    if (output != o_output) return refine_partial(input, output, element, bits);
     const std::int64_t row = element / D / H, head = element / D % H;
     return at_row(input, row, head, [&](const AttentionInput& attention, std::int64_t member) {
       return refiner(attention)(0, member * D + element % D, bits);
@@ -92,9 +117,8 @@ std::vector<std::vector<double>> mutate(const RowsFirstInput& input, Mutant muta
   if (mutant == Mutant::lse_without_max) return {};  // there is no LSE
   const std::int64_t rows = input.q.shape[0], H = input.q.shape[1], D = input.q.shape[2], Hk = input.k.shape[1];
   std::vector<double> o(static_cast<std::size_t>(rows * H * D));
-  if (std::any_of(input.stream.begin(), input.stream.end(), [](std::int64_t stream) { return stream != 0; }) ||
-      !input.k_scale.empty()) {
-    throw std::invalid_argument("mutants of rows-first attention take one stream without scales");
+  if (std::any_of(input.stream.begin(), input.stream.end(), [](std::int64_t stream) { return stream != 0; })) {
+    throw std::invalid_argument("mutants of rows-first attention take one stream");
   }
   // One stream: all KV heads at once, so that heads can be taken for each other.
   std::vector<std::byte> q(input.q.bytes.size());
@@ -104,14 +128,14 @@ std::vector<std::vector<double>> mutate(const RowsFirstInput& input, Mutant muta
       std::copy_n(input.q.bytes.data() + (r * H + h) * row_bytes, row_bytes, q.data() + (h * rows + r) * row_bytes);
     }
   }
-  const AttentionInput attention{
-      .q = {.bytes = q, .format = input.q.format, .shape = {1, H, rows, D}},
-      .k = {.bytes = input.k.bytes, .format = input.k.format, .shape = {1, Hk, input.k.shape[2], D}},
-      .v = {.bytes = input.v.bytes, .format = input.v.format, .shape = {1, Hk, input.k.shape[2], D}},
-      .bias = {},
-      .causal = Causal::none,
-      .scale = {},
-      .lengths = input.limit};
+  const ScaledCache k(input.k, input.k_scale), v(input.v, input.v_scale);
+  const AttentionInput attention{.q = {.bytes = q, .format = input.q.format, .shape = {1, H, rows, D}},
+                                 .k = {.bytes = k.bytes(), .format = k.format(), .shape = {1, Hk, input.k.shape[2], D}},
+                                 .v = {.bytes = v.bytes(), .format = v.format(), .shape = {1, Hk, input.k.shape[2], D}},
+                                 .bias = {},
+                                 .causal = Causal::none,
+                                 .scale = {},
+                                 .lengths = input.limit};
   const std::vector<std::vector<double>> wrong = mutate(attention, mutant, position);
   if (wrong.empty()) return {};
   for (std::int64_t r = 0; r < rows; ++r) {

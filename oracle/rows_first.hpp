@@ -28,7 +28,6 @@ struct RowsFirstInput {
 /// Throws where k_scale times the scale, or v_scale times a value, is not an fp32 number.
 Evaluation evaluate(const RowsFirstInput& input, std::span<const Arithmetic> arithmetics);
 
-/// Of o; for partials nothing is refined, so that a verdict that their radius leaves open is an error of the harness.
 Refine refiner(const RowsFirstInput& input);
 /// Of o; partials have none.
 BoundParts bound_parts(const RowsFirstInput& input, const Arithmetic& arithmetic, std::size_t output,

@@ -5,11 +5,13 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <memory>
 #include <stdexcept>
 
 #include "oracle/attention_block.hpp"
 #include "oracle/attention_elements.hpp"
 #include "oracle/output.hpp"
+#include "oracle/refined_row.hpp"
 #include "oracle/special_values.hpp"
 
 namespace nbx::oracle {
@@ -17,15 +19,6 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-float exact_product(double a, double b, const char* what) {
-  const double product = a * b;
-  const auto narrow = static_cast<float>(product);
-  if (static_cast<double>(narrow) != product && !std::isnan(product)) {
-    throw std::invalid_argument(std::string(what) + " is no fp32 number");
-  }
-  return narrow;
-}
 
 /// What a row's errors under one model come to in its partials.
 struct PartialErrors {
@@ -120,6 +113,15 @@ void write_row_partials(const AttentionBlock& block, std::int64_t r, std::int64_
 
 }  // namespace
 
+float exact_product(double a, double b, const char* what) {
+  const double product = a * b;
+  const auto narrow = static_cast<float>(product);
+  if (static_cast<double>(narrow) != product && !std::isnan(product)) {
+    throw std::invalid_argument(std::string(what) + " is no fp32 number");
+  }
+  return narrow;
+}
+
 RowsOfHead::RowsOfHead(const RowsFirstInput& input, std::int64_t stream, std::int64_t kv_head,
                        std::vector<std::int64_t> rows, std::int64_t first, std::int64_t keys)
     : input_(&input),
@@ -201,6 +203,29 @@ void write_partials(const RowsFirstInput& input, const RowsOfHead& part, std::sp
       }
     }
   }
+}
+
+Refined refine_partial(const RowsFirstInput& input, std::size_t output, std::int64_t element, int bits) {
+  const Refined nothing{.value = kNaN, .radius = kInf};
+  const std::int64_t H = input.q.shape[1], D = input.q.shape[2], group = H / input.k.shape[1];
+  const std::int64_t scalar = output == 3 ? element / D : element, chunk = scalar % input.chunks;
+  const std::int64_t row = scalar / input.chunks / H, head = scalar / input.chunks % H;
+  const std::int64_t width = input.width[static_cast<std::size_t>(row)], capacity = input.k.shape[2];
+  const std::int64_t first = std::min(chunk * width, capacity);
+  const RowsOfHead part(input, input.stream[static_cast<std::size_t>(row)], head / group, {row}, first,
+                        std::min(width, capacity - first));
+  const AttentionInput attention = part.attention();
+  const ExactRow exact = exact_row(attention, head % group);
+  if (!exact.regular) return nothing;
+  const std::unique_ptr<RefinedRow> refined = refine_row(exact, bits);
+  if (output == 1) return refined->maximum();
+  if (output == 2) return refined->sum();
+  std::vector<double> values;
+  for (const std::int64_t key : exact.keys) {
+    values.push_back(attention.v.at(key * D + element % D));
+    if (!std::isfinite(values.back())) return nothing;
+  }
+  return refined->weighted_sum(values);
 }
 
 }  // namespace nbx::oracle
