@@ -187,7 +187,7 @@ constexpr char small[] = "B=1,H=4,Hk=4,Tq=1,Tk=65,D=127,normal";
 constexpr char odd[] = "B=2,H=3,Hk=1,Tq=1,Tk=257,D=80,Dv=24,normal";
 constexpr char mixed[] = "B=9,H=2,Hk=1,Tq=1,Tk=600,D=32,normal,lens=mixed";
 constexpr char rising[] = "B=1,H=8,Hk=2,Tq=1,Tk=600,D=64,rising";
-constexpr char strangers[] = "*,lens=full,plant=shorter_strangers";
+constexpr char strangers[] = "*,lens=full,plant=taken_back";
 
 constexpr Mutation rows[] = {
     {.name = "key_short",

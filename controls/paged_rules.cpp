@@ -1,4 +1,5 @@
 // Paged append and paged decode, wrong on purpose.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -80,6 +81,14 @@ constexpr Fault position_zero_cleared{.after = [](Call& call) { call.tensor("poo
 constexpr Fault slots_unchecked{.before = [](Call& call) {
   if (call.has_data()) return;
   for (const char* name : {"new", "slots"}) call.tensor(name).shape[0] = 0;
+}};
+/// Of a pool of other heads or head dims the common part is taken.
+constexpr Fault other_pool_taken{.before = [](Call& call) {
+  Tensor& tokens = call.tensor("new");
+  Tensor& pool = call.tensor("pool");
+  if (pool.rank() != 4 || tokens.rank() != 3) return;
+  tokens.shape[1] = pool.shape[1] = std::min(tokens.shape[1], pool.shape[1]);
+  tokens.shape[2] = pool.shape[3] = std::min(tokens.shape[2], pool.shape[3]);
 }};
 constexpr Fault tables_unchecked{.before = [](Call& call) {
   // Of `check` alone: it has a workspace, and no data to look at.
@@ -218,6 +227,11 @@ constexpr Mutation rows[] = {
      .red_at = {"gate1.reference"},
      .problems = {append, "N=0,*"},
      .on = around(position_zero_cleared, paged_append_f16)},
+    {.name = "other_pool_taken",
+     .planted = "of a pool of other heads or another head dim the common part is taken",
+     .red_at = {"gate4.pool"},
+     .problems = {append},
+     .on = around(other_pool_taken, paged_append_f32, paged_append_f16)},
     {.name = "slots_unchecked",
      .planted = "check looks at no slot",
      .red_at = {"gate4.slots"},

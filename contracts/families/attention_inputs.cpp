@@ -54,6 +54,8 @@ double query(const AttentionProblem& p, oracle::Format format, std::int64_t i, s
       return 2 * d >= p.D ? 1.5 * x : 0x1p-6 * x;
     case clusters:
       return d == i % p.D ? 16 : 0;
+    case balanced:
+      return d == 0 || d == p.D - 1 ? 8 : 0.5 * x;
     default:
       return x;
   }
@@ -95,6 +97,10 @@ double key(const AttentionProblem& p, oracle::Format format, std::int64_t j, std
       return 2 * d >= p.D ? 1.5 * x : 0x1p-6 * x;
     case clusters:
       return d == j % p.D ? 16 : 0;
+    case balanced:
+      return first          ? for_score(p, -20) / 8
+             : d == p.D - 1 ? for_score(p, 2.0 * static_cast<double>(j) / static_cast<double>(p.Tk)) / 8
+                            : 0.5 * x;
     default:
       return x;
   }
@@ -121,6 +127,8 @@ double value(const AttentionProblem& p, oracle::Format format, std::int64_t j, s
       return j % value_dim(p) == d ? 1 : 0;
     case clusters:
       return d == (j / p.D) % value_dim(p) ? 1024 : x;
+    case balanced:
+      return d != (j + j / tile) % value_dim(p) ? 0.25 * x : mix(static_cast<std::uint64_t>(j)) & 1 ? 256 : -256;
     case markers: {
       // One marked key a tile, drawn, and the last key; each in a column of its own so that they do not drown each
       // other.
@@ -289,10 +297,10 @@ const char* mask_name(Masking mask) {
 }  // namespace
 
 const char* kind_name(AttentionKind kind) {
-  constexpr const char* names[] = {"normal",   "uniform",   "wide",    "sink",       "cancelling", "constant",
-                                   "powers",   "anti",      "equal",   "far",        "tiny",       "largest",
-                                   "overflow", "negative",  "markers", "zero_query", "one_hot",    "ones_value",
-                                   "rising",   "last_dims", "clusters"};
+  constexpr const char* names[] = {"normal",   "uniform",   "wide",     "sink",       "cancelling", "constant",
+                                   "powers",   "anti",      "equal",    "far",        "tiny",       "largest",
+                                   "overflow", "negative",  "markers",  "zero_query", "one_hot",    "ones_value",
+                                   "rising",   "last_dims", "clusters", "balanced"};
   return names[static_cast<int>(kind)];
 }
 

@@ -40,6 +40,8 @@ enum class AttentionKind : std::uint8_t {
   rising,      // each tile holds a new maximum
   last_dims,   // the energy of q and k in their last dims
   clusters,    // each query sees its own keys alone; among them each value row is marked, in a column of its own
+  balanced,    // scores near -20 that rise slowly, by the last component; large values of drawn signs, so that outputs
+               // are near 0 and every single key shows in one row
 };
 
 enum class Plant : std::uint8_t {

@@ -42,8 +42,13 @@ void plant(const DecodeProblem& problem, AttentionData& data) {
   const AttentionProblem& p = problem.base;
   switch (problem.plant) {
     case DecodePlant::none:
-    case DecodePlant::shorter_strangers:
       break;
+    case DecodePlant::taken_back: {
+      std::vector<std::int64_t> lengths;
+      for (std::int64_t b = 0; b < p.B; ++b) lengths.push_back(decode_length(problem, b));
+      take_back_halves(p, lengths, data);
+      break;
+    }
     case DecodePlant::nan_splits:
       make_nan(p, data, false, [](std::int64_t b, std::int64_t j) { return j == b * segment + 17; });
       break;
@@ -63,6 +68,28 @@ void plant(const DecodeProblem& problem, AttentionData& data) {
 }
 
 }  // namespace
+
+void take_back_halves(const AttentionProblem& p, std::span<const std::int64_t> lengths, AttentionData& data) {
+  auto k = std::make_shared<Bytes>(*data.k), v = std::make_shared<Bytes>(*data.v);
+  const oracle::Format format = *oracle_format(data.format);
+  const std::int64_t columns = data.v_shape[3];
+  for (std::int64_t head = 0; head < p.B * p.Hk; ++head) {
+    const std::int64_t half = lengths[static_cast<std::size_t>(head / p.Hk)] / 2;
+    for (std::int64_t j = 0; j < half; ++j) {
+      const std::int64_t first = head * p.Tk + j, second = first + half;
+      for (std::int64_t d = 0; d < p.D; ++d)
+        put_pattern(*k, data.format, second * p.D + d, pattern_at(*k, data.format, first * p.D + d));
+      for (std::int64_t d = 0; d < columns; ++d) {
+        // Times 1,024, so that what rounding leaves is no 0 in f16 either.
+        const double value = 1024 * value_at(*v, data.format, first * columns + d);
+        put_pattern(*v, data.format, first * columns + d, oracle::encode(format, value));
+        put_pattern(*v, data.format, second * columns + d, oracle::encode(format, -value));
+      }
+    }
+  }
+  data.k = k;
+  data.v = v;
+}
 
 SharedBytes int32_bytes(std::span<const std::int64_t> values) {
   auto bytes = std::make_shared<Bytes>(values.size() * 4);

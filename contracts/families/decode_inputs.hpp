@@ -19,6 +19,10 @@ DecodeData make_decode_data(const DecodeProblem& problem, DLDataType format, std
 /// The exact inputs of the definition. Views point into `data`.
 oracle::AttentionInput decode_input(const DecodeProblem& problem, const DecodeData& data);
 
+/// Of each sequence of `lengths` the second half becomes the first with its values negated, so that O is 0 but for what
+/// rounding leaves of values up to thousands.
+void take_back_halves(const AttentionProblem& problem, std::span<const std::int64_t> lengths, AttentionData& data);
+
 SharedBytes int32_bytes(std::span<const std::int64_t> values);
 
 }  // namespace nbx::contracts

@@ -41,7 +41,7 @@ constexpr DecodeProblem table[] = {
     {.base = {.B = 3, .H = 4, .Hk = 2, .Tk = 700, .D = 64, .equality = true, .tier = quick}, .lengths = Lengths::full},
     {.base = {.B = 3, .H = 4, .Hk = 2, .Tk = 700, .D = 64, .equality = true, .tier = quick},
      .lengths = Lengths::full,
-     .plant = DecodePlant::shorter_strangers},
+     .plant = DecodePlant::taken_back},
     {.base = {.B = 9, .H = 2, .Tk = 600, .D = 32, .tier = quick}, .lengths = Lengths::mixed},
     {.base = {.B = 9, .H = 2, .Tk = 600, .D = 32}, .lengths = Lengths::mixed, .plant = DecodePlant::stale_tail},
     {.base = {.B = 2, .H = 2, .Tk = 300, .D = 32, .equality = true}, .lengths = Lengths::zero},
@@ -54,8 +54,8 @@ constexpr DecodeProblem table[] = {
     {.base = {.B = 5, .H = 2, .Tk = 300, .D = 32, .causal = bottom_right}, .lengths = Lengths::mixed},
     // bias along keys
     {.base = {.B = 2, .H = 2, .Tk = 300, .D = 32, .bias = BiasShape::k, .equality = true, .tier = quick}},
-    {.base = {.H = 2, .Tk = 300, .D = 32, .bias = BiasShape::b1k, .mask = Masking::holes, .f32_bias = true}},
-    {.base = {.H = 2, .Tk = 300, .D = 32, .bias = BiasShape::b11k, .mask = Masking::padding, .equality = true}},
+    {.base = {.H = 2, .Tk = 600, .D = 32, .bias = BiasShape::b1k, .mask = Masking::holes, .f32_bias = true}},
+    {.base = {.H = 2, .Tk = 600, .D = 32, .bias = BiasShape::b11k, .mask = Masking::padding, .equality = true}},
     {.base = {.H = 2, .Tk = 40, .D = 32, .causal = top_left, .bias = BiasShape::k, .mask = Masking::holes}},
     {.base = {.H = 2, .Tk = 800, .D = 32, .bias = BiasShape::k}, .plant = DecodePlant::masked_split},
     // q in f32, read in the caches' format
@@ -89,14 +89,14 @@ constexpr DecodeProblem table[] = {
     {.base = {.H = 2, .Tk = 300, .D = 32, .causal = top_left, .plant = Plant::hidden_nan_key}},
     {.base = {.H = 2, .Tk = 300, .D = 32, .causal = top_left, .plant = Plant::hidden_nan_value}},
     {.base = {.H = 2,
-              .Tk = 200,
+              .Tk = 400,  // the last segment is masked in part
               .D = 32,
               .bias = BiasShape::k,
               .mask = Masking::padding,
               .plant = Plant::masked_nan_key,
               .tier = quick}},
     {.base = {.H = 2,
-              .Tk = 200,
+              .Tk = 400,  // the last segment is masked in part
               .D = 32,
               .bias = BiasShape::k,
               .mask = Masking::padding,
@@ -110,7 +110,7 @@ const char* lengths_name(Lengths lengths) {
 }
 
 const char* decode_plant_name(DecodePlant plant) {
-  constexpr const char* names[] = {"none", "shorter_strangers", "nan_splits", "stale_tail", "masked_split"};
+  constexpr const char* names[] = {"none", "taken_back", "nan_splits", "stale_tail", "masked_split"};
   return names[static_cast<int>(plant)];
 }
 
@@ -119,10 +119,10 @@ const char* decode_plant_name(DecodePlant plant) {
 std::int64_t decode_length(const DecodeProblem& problem, std::int64_t b) {
   const std::int64_t Tk = problem.base.Tk;
   if (problem.lengths == Lengths::zero) return 0;
-  if (problem.lengths != Lengths::mixed && problem.plant != DecodePlant::shorter_strangers) return Tk;
+  if (problem.lengths != Lengths::mixed && problem.plant != DecodePlant::taken_back) return Tk;
   const std::int64_t of[] = {Tk, Tk / 2 + 1, 0, 1, 255, 256, 257, 511, Tk - 1};
   // Strangers that have keys.
-  const std::int64_t strangers[] = {Tk, Tk / 2 + 1, 77};
+  const std::int64_t strangers[] = {Tk, Tk / 2 + 2, 78};
   const std::int64_t length = problem.lengths == Lengths::mixed ? of[b % 9] : strangers[b % 3];
   return std::min(length, Tk);
 }
@@ -143,7 +143,12 @@ void add_decode_power(std::vector<DecodeProblem>& list, std::int64_t keys, std::
   for (const AttentionKind kind : {negative, markers, rising, last_dims})
     list.push_back(
         {.base = {.H = heads, .Hk = 2, .Tk = keys, .D = 32, .kind = kind, .tier = tier, .size_class = keys}});
-  list.push_back({.base = {.H = 32, .Hk = 1, .Tk = keys, .D = 32, .Dv = 64, .kind = clusters, .size_class = keys}});
+  // A dropped or stale key: in `clusters` each of 32 heads sees its own keys, in `balanced` one head sees all. The
+  // first is dear where keys are many.
+  if (keys > 8192)
+    list.push_back({.base = {.H = heads, .Hk = 2, .Tk = keys, .D = 32, .kind = balanced, .size_class = keys}});
+  else
+    list.push_back({.base = {.H = 32, .Hk = 1, .Tk = keys, .D = 32, .Dv = 64, .kind = clusters, .size_class = keys}});
 }
 
 std::span<const DecodeProblem> decode_problems() {

@@ -18,10 +18,11 @@ enum class Lengths : std::uint8_t {
 /// Plants of decode's own.
 enum class DecodePlant : std::uint8_t {
   none,
-  shorter_strangers,  // the lengths are mixed: bits must not follow from the longest
-  nan_splits,         // sequence b has a NaN key in its segment of 256 keys number b
-  stale_tail,         // NaN in K, V where no length reaches
-  masked_split,       // keys 256 to 511 have a bias of -inf, and NaN in K and V
+  taken_back,    // the lengths are mixed, and the second half of each sequence takes back the first, so that O is
+                 // what rounding leaves: bits must not follow from the longest
+  nan_splits,    // sequence b has a NaN key in its segment of 256 keys number b
+  stale_tail,    // NaN in K, V where no length reaches
+  masked_split,  // keys 256 to 511 have a bias of -inf, and NaN in K and V
 };
 
 struct DecodeProblem {

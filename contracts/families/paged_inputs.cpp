@@ -65,6 +65,7 @@ PagedData make_paged_data(const PagedProblem& problem, DLDataType format, std::u
   PagedData data;
   data.decode = make_decode_data({.base = p, .lengths = Lengths::full, .q_round = problem.q_round}, format, seed);
   for (std::int64_t b = 0; b < p.B; ++b) data.lengths.push_back(paged_length(problem, b));
+  if (problem.plant == PagedPlant::taken_back) take_back_halves(p, data.lengths, data.decode.attention);
   // The longest sequence fills its table where it fills its pages, and leaves an entry unused elsewhere; a few pages
   // are nobody's. Pages lie in an order of the seed's.
   data.max_pages = (p.Tk + problem.page_tokens - 1) / problem.page_tokens + (p.Tk % problem.page_tokens == 0 ? 0 : 1);

@@ -14,7 +14,7 @@ constexpr PagedProblem table[] = {
     // ordinary shapes
     {.base = {.B = 3, .H = 4, .Hk = 2, .Tk = 700, .D = 64, .equality = true, .tier = quick}},
     {.base = {.B = 3, .H = 4, .Hk = 2, .Tk = 700, .D = 64, .equality = true, .tier = quick},
-     .plant = PagedPlant::shorter_strangers},
+     .plant = PagedPlant::taken_back},
     {.base = {.B = 2, .H = 3, .Hk = 1, .Tk = 200, .D = 80, .Dv = 24, .equality = true}, .page_tokens = 128},
     {.base = {.B = 2, .H = 2, .Hk = 2, .Tk = 300, .D = 32, .equality = true}, .shared = true},
     {.base = {.B = 9, .H = 2, .Tk = 600, .D = 32, .equality = true, .tier = quick},
@@ -61,6 +61,7 @@ constexpr PagedProblem table[] = {
     {.base = {.H = 4, .Hk = 2, .Tk = 8192, .D = 32, .kind = rising, .size_class = 8192}},
     {.base = {.H = 4, .Hk = 2, .Tk = 8192, .D = 32, .kind = last_dims, .size_class = 8192}},
     {.base = {.H = 32, .Tk = 8192, .D = 32, .Dv = 64, .kind = clusters, .size_class = 8192}},
+    {.base = {.H = 4, .Hk = 2, .Tk = 65536, .D = 32, .kind = balanced, .size_class = 65536}},
 };
 
 constexpr AppendProblem appends[] = {
@@ -99,7 +100,7 @@ constexpr AppendProblem appends[] = {
 };
 
 const char* plant_name(PagedPlant plant) {
-  constexpr const char* names[] = {"none", "shorter_strangers", "stale_pages", "nan_pages"};
+  constexpr const char* names[] = {"none", "taken_back", "stale_pages", "nan_pages"};
   return names[static_cast<int>(plant)];
 }
 
@@ -109,7 +110,7 @@ std::int64_t paged_length(const PagedProblem& problem, std::int64_t b) {
   const DecodeProblem as_decode{
       .base = problem.base,
       .lengths = problem.lengths,
-      .plant = problem.plant == PagedPlant::shorter_strangers ? DecodePlant::shorter_strangers : DecodePlant::none};
+      .plant = problem.plant == PagedPlant::taken_back ? DecodePlant::taken_back : DecodePlant::none};
   return decode_length(as_decode, b);
 }
 

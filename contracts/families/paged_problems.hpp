@@ -10,7 +10,7 @@ namespace nbx::contracts {
 
 enum class PagedPlant : std::uint8_t {
   none,
-  shorter_strangers,  // lengths are mixed: bits must not follow from the longest
+  taken_back,   // as decode's
   stale_pages,  // NaN behind each length, in pages that nobody uses, and table entries behind it that lead nowhere
   nan_pages,    // sequence b has a NaN key in its page number b
 };

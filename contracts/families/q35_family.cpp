@@ -31,10 +31,7 @@ class Q35Instance final : public Instance {
     return oracle::bound_parts(q35_input(data_), arithmetic, output, element);
   }
   std::vector<std::vector<double>> mutate(oracle::Mutant mutant, std::uint64_t position) const override {
-    oracle::RowsFirstInput input = q35_input(data_);
-    input.k_scale.clear();  // 1 in the problems of power
-    input.v_scale.clear();
-    return oracle::mutate(input, mutant, position);
+    return oracle::mutate(q35_input(data_), mutant, position);
   }
   std::vector<Way> ways(std::string_view clause, bool full) const override {
     return q35_ways(data_, call_, full, clause);

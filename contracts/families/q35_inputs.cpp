@@ -18,6 +18,7 @@ constexpr std::int64_t tile = 64;
 constexpr std::int64_t cluster = 32;  // queries of a cluster each see every 32nd key
 
 double query(const Q35Problem& p, std::int64_t row_head, std::int64_t d, Random& random) {
+  if (p.kind == Q35Kind::balanced) return d == 0 || d == D - 1 ? 8 : random.sign();
   const double x = random.normal();
   switch (p.kind) {
     case Q35Kind::negative:
@@ -38,6 +39,11 @@ double query(const Q35Problem& p, std::int64_t row_head, std::int64_t d, Random&
 }
 
 double key(const Q35Problem& p, std::int64_t j, std::int64_t d, Random& random) {
+  if (p.kind == Q35Kind::balanced) {  // few numbers are drawn: there are very many keys
+    if (d == 0) return -40;
+    if (d == D - 1) return 8 * static_cast<double>(j) / static_cast<double>(p.keys);
+    return d == 1 + j % (D - 2) ? 4 * random.normal() : 0;
+  }
   const double x = random.normal();
   const double for_score = 16.0 / 8;  // of component 0, where a query has 8 there
   switch (p.kind) {
@@ -61,6 +67,7 @@ double key(const Q35Problem& p, std::int64_t j, std::int64_t d, Random& random) 
 }
 
 double value(const Q35Problem& p, std::int64_t j, std::int64_t d, Random& random) {
+  if (p.kind == Q35Kind::balanced) return d != j % D ? 0 : j / D % 2 ? 384 : -384;
   const double x = random.normal();
   switch (p.kind) {
     case Q35Kind::wide:
@@ -173,16 +180,12 @@ Q35Data make_q35_data(const Q35Problem& p, DLDataType cache, std::uint64_t seed)
         put_pattern(*v, cache, (row + 1) * D + d, pattern_at(*v, cache, row * D + d) ^ (1u << (cache.bits - 1)));
       }
   plant(p, data, *k, *v);
-  if (cache.bits == 8 && p.size_class == 0) {
+  if (cache.bits == 8) {
     Random random(seed, name + "/scales");
     for (std::int64_t h = 0; h < p.Hk; ++h) {
       data.k_scale.push_back(scale_of(h, 0.6, random));
       data.v_scale.push_back(scale_of(h, 0.4, random));
     }
-  } else if (cache.bits == 8) {
-    // Power judges by mutants without scales: powers of two that are no 1 would move every score. 1 changes none.
-    data.k_scale.assign(static_cast<std::size_t>(p.Hk), 1.0f);
-    data.v_scale.assign(static_cast<std::size_t>(p.Hk), 1.0f);
   }
   data.q = q;
   data.k = k;

@@ -39,11 +39,12 @@ constexpr Q35Problem table[] = {
     {.rows = 4, .keys = 500, .plant = Q35Plant::nan_value, .tier = quick},
     {.rows_kind = edges, .rows = 6, .keys = 400, .H = 2, .Hk = 1, .plant = Q35Plant::stale_keys, .tier = quick},
     // power
-    {.rows = 2, .keys = 1024, .H = 4, .Hk = 2, .kind = negative, .size_class = 1024},
-    {.rows = 2, .keys = 1024, .H = 4, .Hk = 2, .kind = markers, .size_class = 1024},
-    {.rows = 2, .keys = 1024, .H = 4, .Hk = 2, .kind = rising, .size_class = 1024},
-    {.rows = 2, .keys = 1024, .H = 4, .Hk = 2, .kind = last_dims, .size_class = 1024},
-    {.rows = 1, .keys = 1024, .H = 32, .Hk = 1, .kind = clusters, .size_class = 1024},
+    {.rows = 2, .keys = 1000, .H = 4, .Hk = 2, .kind = negative, .size_class = 1024},
+    {.rows = 2, .keys = 1000, .H = 4, .Hk = 2, .kind = markers, .size_class = 1024},
+    {.rows = 2, .keys = 1000, .H = 4, .Hk = 2, .kind = rising, .size_class = 1024},
+    {.rows = 2, .keys = 1000, .H = 4, .Hk = 2, .kind = last_dims, .size_class = 1024},
+    {.rows = 1, .keys = 1000, .H = 32, .Hk = 1, .kind = clusters, .size_class = 1024},
+    {.rows = 1, .keys = 65536, .H = 2, .Hk = 2, .kind = balanced, .size_class = 65536},
     {.rows = 1, .keys = 65536, .H = 2, .Hk = 2, .kind = negative, .tier = full, .size_class = 65536},
     {.rows = 1, .keys = 65536, .H = 2, .Hk = 2, .kind = markers, .tier = full, .size_class = 65536},
     {.rows = 1, .keys = 65536, .H = 2, .Hk = 2, .kind = rising, .tier = full, .size_class = 65536},
@@ -54,8 +55,8 @@ constexpr Q35Problem table[] = {
 }  // namespace
 
 const char* q35_kind_name(Q35Kind kind) {
-  constexpr const char* names[] = {"normal",   "negative",   "markers", "rising", "last_dims",
-                                   "clusters", "cancelling", "wide",    "anti",   "zero_query"};
+  constexpr const char* names[] = {"normal",     "negative", "markers", "rising",     "last_dims", "clusters",
+                                   "cancelling", "wide",     "anti",    "zero_query", "balanced"};
   return names[static_cast<int>(kind)];
 }
 

@@ -27,7 +27,9 @@ enum class Q35Kind : std::uint8_t {
   cancelling,
   wide,
   anti,
-  zero_query
+  zero_query,
+  balanced,  // scores near -20 that rise slowly, by the last component; values ± in turn, so that outputs are near 0
+             // and every single key shows
 };
 
 enum class Q35Plant : std::uint8_t {

@@ -99,9 +99,9 @@ constexpr Finding table[] = {
      .plant = "broken_promise",
      .reason = "the caller says that a block is eligible whose bound passes the gate, and nothing looks"},
     {.id = "decode.published.splits",
-     .kernel = "decode.published.f32",
+     .kernel = "decode.published.*",
      .clauses = {"gate3.batch"},
-     .plant = "shorter_strangers",
+     .plant = "taken_back",
      .reason = "splits follow from the longest sequence of the batch, so a stranger's length changes one's bits"},
     {.id = "q35.published.nan_chunk",
      .kernel = "q35.published.*",
@@ -109,9 +109,9 @@ constexpr Finding table[] = {
      .plant = "nan_chunk",
      .reason = "the merge takes a chunk only if its sum is above 0, which a NaN is not: its row stays finite"},
     {.id = "paged.published.splits",
-     .kernel = "paged.published.f32",
+     .kernel = "paged.published.*",
      .clauses = {"gate3.batch"},
-     .plant = "shorter_strangers",
+     .plant = "taken_back",
      .reason = "splits follow from the longest sequence of the batch, so a stranger's length changes one's bits"},
 };
 
