@@ -40,6 +40,8 @@ struct Arithmetic {
     difference,  // p = exp2((s - m) · fp32(log2 e))
     score,       // scores are multiplied by fp32(log2 e) before the maximum
     direct,      // p = exp2(s - m): scores are exponents of two, see AttentionInput::base_two
+    whole,  // p = exp2(dot · c - M), c = fp32(scale · fp32(log2 e)), M a whole number from dot · c of the maximum on
+            // to less than 1 above; rescaling by exp2(M_old - M) is exact
   };
   enum class Normalise : std::uint8_t {
     output,      // o / l

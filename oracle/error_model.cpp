@@ -49,6 +49,7 @@ void set_scores(ErrorModel& m, const Arithmetic& a, const AttentionShape& shape,
                 const OperandRange& k) {
   const double scale = std::fabs(shape.scale);
   const bool at_query = a.scale_at == Arithmetic::ScaleAt::query;
+  const bool whole = a.log2_at == Arithmetic::Log2At::whole;
   const double product = a.flush_to_zero ? 0x1p-126 : 0x1p-150;
   const double sum = a.flush_to_zero ? 0x1p-126 : 0;
   const auto terms = static_cast<double>(shape.D);
@@ -75,10 +76,16 @@ void set_scores(ErrorModel& m, const Arithmetic& a, const AttentionShape& shape,
     for (double* c : {&m.score_terms, &m.score_absolute, &m.score_key, &m.score_query}) *c *= scale;
     // scale · dot = s - bias. A power of two is exact but for underflow.
     // So is ln 2 of exponents of two, which no kernel multiplies by.
-    const bool exact = is_power_of_two(scale) || shape.input->base_two;
+    const bool exact = (is_power_of_two(scale) || shape.input->base_two) && !whole;
     round_scores(m, exact ? 0 : kU, 1, has_bias, exact && shape.input->base_two ? 0 : product);
   }
   if (shape.input->bias) round_scores(m, kU, 1, 0, sum);
+  if (whole) {
+    // Back to a dot product, by the rounded inverse of the scale; and dot · c rounded, where M is far.
+    if (shape.input->bias) round_scores(m, compose(kU, kU), 1, 0, product * std::fmax(scale, 1.0));
+    round_scores(m, kU * (1 + kLog2eError), 1, 0, product * kLn2);
+    m.final_scale = 1.4427;
+  }
   m.dot_scale = query_scale;
   if (a.log2_at == Arithmetic::Log2At::score) {
     round_scores(m, kU * (1 + kLog2eError), 1, 0, product * kLn2);
@@ -127,6 +134,13 @@ void set_weights(ErrorModel& m, const Arithmetic& a) {
       m.distance = kU;
       m.distance_absolute = sum * kLn2;
       break;
+    case Arithmetic::Log2At::whole:
+      // c has a rounding and the constant's error; a far exponent is a rounded difference. A near one is n + r, |r| <=
+      // 1/2, r rounded.
+      m.distance = compose(compose(kU, kLog2eError), kU);
+      m.distance_absolute = 0x1p-26 * kLn2 * (1 + kU);
+      m.headroom = kLn2 * (1 + 0x1p-50);
+      break;
   }
   m.fixed_shift = a.fixed_shift;
   // ulp(x) <= 2^-23 x for normal x.
@@ -136,6 +150,11 @@ void set_weights(ErrorModel& m, const Arithmetic& a) {
   m.rescale_relative = compose(compounded(m.exp_relative, a.rescales), compounded(kU, a.rescales));
   // A factor's absolute error acts on weights of at most 1, relative to the maximum of their time.
   m.rescale_absolute = rescales * (m.exp_absolute * 2 + product);
+  if (a.log2_at == Arithmetic::Log2At::whole) {
+    // Powers of two: a factor and a product round only where they underflow.
+    m.rescale_relative = 0;
+    m.rescale_absolute = rescales * 2 * product;
+  }
   m.sum_relative = compose(compounded(kU, a.sum_depth), m.rescale_relative);
   m.sum_absolute = sum;
   m.running_maximum = a.rescales > 0;
@@ -156,7 +175,8 @@ void set_values(ErrorModel& m, const Arithmetic& a, const AttentionShape& shape,
     m.weight_relative = compose(m.weight_relative, unit_roundoff(a.pv.operand));
     m.weight_half_quantum += 0.5 * quantum(a.pv.operand);
   }
-  DotError dot = dot_error(a.pv, shape.Tk, a.rescales, a.flush_to_zero);
+  const bool exact_rescales = a.log2_at == Arithmetic::Log2At::whole && a.pv.restart == 0;
+  DotError dot = dot_error(a.pv, shape.Tk, exact_rescales ? 0 : a.rescales, a.flush_to_zero);
   m.accumulated = std::move(dot.growth);
   for (double& growth : m.accumulated) growth = compose(growth, compose(of_v.relative, m.rescale_relative));
   m.accumulated_uniform = dot.uniform;
@@ -199,6 +219,11 @@ void set_output(ErrorModel& m, const Arithmetic& a) {
     m.lse_maximum = compose(compose(kLog2eError, kLn2Error), compounded(kU, 2));
     m.log_relative = compose(m.log_relative, compose(kLn2Error, compounded(kU, 2)));
     m.lse_absolute += 2 * product;
+  }
+  if (a.log2_at == Arithmetic::Log2At::whole) {
+    // M · fp32(ln 2) + log l, M · ln 2 up to ln 2 above the maximum and log l as much below.
+    m.lse_maximum = compose(compose(kLog2eError, kLn2Error), compounded(kU, 2));
+    m.lse_absolute += product + (m.lse_maximum + m.log_relative) * m.headroom;
   }
 }
 

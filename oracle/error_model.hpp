@@ -34,6 +34,7 @@ struct ErrorModel {
   double distance = 0, distance_absolute = 0;
   double distance_maximum = 0;  // of |m|, the row's maximum: what merging by LSE adds
   bool fixed_shift = false;
+  double headroom = 0;  // how far what a row subtracts may lie above its maximum
   double exp_relative = 0, exp_absolute = 0;
   double rescale_relative = 0;  // of all rescales of a row together, beside what `distance` covers
   double rescale_absolute = 0;  // of each weight, for factors that underflow

@@ -123,6 +123,9 @@ RowErrors errors_by_unit(const ErrorModel& model, const RowScores& row, bool piv
   const bool fixed = !std::isnan(row.fixed_offset);
   // The kernel's largest weight is e^(score - shift), and the score may be too low by its error.
   if (fixed) result.own_enlarged = enlargement(row.fixed_offset + error.maxCoeff());
+  // What it subtracts in place of its maximum may lie above that: its largest weight is e^-headroom at least.
+  const double headroom = fixed ? 0 : model.headroom;
+  if (headroom > 0) result.own_enlarged = enlargement(headroom);
   // Relative to its own maximum the kernel's l is at least 1.
   result.own_sum =
       compose(model.exp_relative + (per_weight + kVanished) * keys * result.own_enlarged, model.sum_relative);
@@ -132,14 +135,14 @@ RowErrors errors_by_unit(const ErrorModel& model, const RowScores& row, bool piv
   result.largest_error = error.maxCoeff() * (1 + 2 * model.distance) +
                          model.distance * (distance.maxCoeff() + result.shift) + model.distance_absolute +
                          model.distance_maximum * std::fabs(row.maximum);
-  double above = fixed ? row.fixed_offset : result.shift;
+  double above = fixed ? row.fixed_offset : result.shift + headroom;
   const Eigen::Index top = pivoted ? heaviest(row) : -1;
   if (pivoted) {
     result.pivot = error[top];
     // Above the unit's computed score by at most max over the others of (error - distance) + the unit's own error.
     error[top] = -kUnknown;
     const double of_scores = (error - distance).maxCoeff();
-    above = fixed ? row.fixed_offset + result.pivot : std::fmax(0.0, of_scores + result.pivot);
+    above = fixed ? row.fixed_offset + result.pivot : std::fmax(0.0, of_scores + result.pivot) + headroom;
     error[top] = 0;
   }
   if (!(above < kVanishedDistance)) return result;

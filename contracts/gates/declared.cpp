@@ -109,7 +109,7 @@ std::optional<oracle::Arithmetic> declared(const nbx_arithmetic& from, DLDataTyp
     *why = fmt::format("the oracle does not know the format {}", type_name(p_format ? output : from.p_format));
     return std::nullopt;
   }
-  if (from.scale_at > NBX_SCALE_QUERY || from.log2_at > NBX_EXP2_DIRECT || from.normalise > NBX_RECIPROCAL_OUTPUT ||
+  if (from.scale_at > NBX_SCALE_QUERY || from.log2_at > NBX_EXP2_WHOLE || from.normalise > NBX_RECIPROCAL_OUTPUT ||
       from.masked_value > NBX_MASKED_PROPAGATES) {
     *why = "the declared arithmetic has a value that this interface version does not define";
     return std::nullopt;

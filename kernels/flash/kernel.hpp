@@ -78,9 +78,8 @@ struct Common {
     choose<P<T, R>>(read(problem, true), Options(how));
   }
 
-  static void run(const nbx_problem& problem, const nbx_launch& how) {
-    const pack::Attention a = read(problem, true);
-    const Options options(&how);
+  /// The program for this problem and launch.
+  static P<T, R> program_of(const pack::Attention& a, const Options& options) {
     P<T, R> program{};
     math::take_operands<R, T>(a, program.a);
     program.height = choose<P<T, R>>(a, options).height;
@@ -88,6 +87,11 @@ struct Common {
     program.width = R::key_width(a);
     program.extra = options.detour;
     program.query_scale = a.scale;
+    return program;
+  }
+
+  static void run(const nbx_problem& problem, const nbx_launch& how) {
+    const P<T, R> program = program_of(read(problem, true), Options(&how));
     pack::launched("flash", tile::launch(program, program.blocks(), how));
   }
 

@@ -30,7 +30,7 @@ struct Program {
     const int columns = static_cast<int>(Dv);
     return tile::tile_bytes<float>(height, depth) + tile::tile_bytes<float>(depth, width) +
            tile::tile_bytes<float>(height, width) + tile::tile_bytes<float>(width, columns) +
-           tile::tile_bytes<float>(height, columns) + tile::tile_bytes<float>(row_values, height);
+           tile::tile_bytes<float>(height, columns) + tile::tile_bytes<float>(R::row_values, height);
   }
 
   template <class Block>
@@ -49,7 +49,7 @@ struct Program {
     const auto s = block.template tile<float>(height, width);         // (rows, keys): scores, then weights
     const auto v = block.template tile<float>(width, values);         // (keys, columns)
     const auto o = block.template tile<float>(height, values);        // (rows, columns)
-    const Rows row(block.template tile<float>(row_values, height));
+    const RowState row(block.template tile<float>(R::row_values, height));
     const auto& arguments = a;
 
     tile::load(block, q, rows, dims, a.q_at.stride[3], [&arguments, place](std::int64_t r) {
@@ -61,6 +61,7 @@ struct Program {
     block.phase(rows, [=](std::int64_t r) {
       row.max[r] = R::Max::identity;
       row.sum[r] = 0.0F;
+      R::begin(row, r);
     });
     for (std::int64_t key = 0; key < all_keys; key += width) {
       const int keys = all_keys - key < width ? static_cast<int>(all_keys - key) : width;
@@ -73,9 +74,11 @@ struct Program {
       });
       R::template scores<R>(block, s, q, k, rows, keys, dims + extra);
       mask(block, place, s, rows, keys, key);
-      weigh(block, row, s, rows, keys);
+      R::template weigh<R>(block, query_scale, row, s, rows, keys);
+      narrow(block, s, rows, keys);
       R::template values<R>(block, o, row.factor, s, v, rows, values, keys);
     }
+    R::finish(block, row, rows);
     store(block, place, row, o, rows, values);
   }
 
@@ -83,14 +86,6 @@ struct Program {
   struct Place {
     std::int64_t b, head, kv_head, first;  // first: query of the tile
   };
-  static constexpr int row_values = 4;
-  /// What a row keeps. `shift` and `factor` are the current tile's.
-  struct Rows {
-    float *max, *sum, *shift, *factor;
-    NBX_DEVICE explicit Rows(tile::Tile<float> in)
-        : max(in.row(0)), sum(in.row(1)), shift(in.row(2)), factor(in.row(3)) {}
-  };
-
   template <class Block>
   NBX_DEVICE void pad_columns(Block& block, tile::Tile<float> q, int rows, int from) const {
     const int more = extra;
@@ -144,6 +139,7 @@ struct Program {
     };
     const auto& arguments = a;
     const std::int64_t step = a.bias_at.stride[3];
+    const float of_query = query_scale;
     const auto row = [&arguments, place, s, first_key](std::int64_t r) {
       const auto& at = arguments.bias_at;
       return Row{s.row(static_cast<int>(r)), static_cast<const B*>(arguments.bias) +
@@ -151,38 +147,8 @@ struct Program {
                                                  first_key * at.stride[3]};
     };
     block.phase_rows(rows, keys, row, [=](const Row& at, std::int64_t, std::int64_t j) {
-      at.score[j] = R::biased(at.score[j], tile::decode(at.bias[j * step]));
+      at.score[j] = R::template with_bias<R>(at.score[j], tile::decode(at.bias[j * step]), of_query);
     });
-  }
-
-  /// Moves m and l on by one tile; s turns from scores into weights.
-  template <class Block>
-  NBX_DEVICE void weigh(Block& block, const Rows& row, tile::Tile<float> s, int rows, int keys) const {
-    block.phase(rows, [=](std::int64_t r) {
-      const float* const score = s.row(static_cast<int>(r));
-      const float before = row.max[r];
-      const float of_tile = tile::fold<typename R::Max, fold_width>(keys, [=](int j) { return score[j]; });
-      const float max = R::template running_max<typename R::Max>(before, of_tile);
-      row.max[r] = max;
-      row.shift[r] = R::shift(max);
-      row.factor[r] = R::rescale(before, max);
-    });
-    struct Row {
-      float* score;
-      float shift;
-    };
-    block.phase_rows(
-        rows, keys,
-        [=](std::int64_t r) {
-          return Row{s.row(static_cast<int>(r)), row.shift[r]};
-        },
-        [](const Row& at, std::int64_t, std::int64_t j) { at.score[j] = R::weight(at.score[j], at.shift); });
-    block.phase(rows, [=](std::int64_t r) {
-      const float* const weight = s.row(static_cast<int>(r));
-      const float of_tile = tile::fold<typename R::Sum, fold_width>(keys, [=](int j) { return weight[j]; });
-      row.sum[r] = R::running_sum(row.sum[r], row.factor[r], of_tile);
-    });
-    narrow(block, s, rows, keys);
   }
 
   template <class Block>
@@ -195,7 +161,7 @@ struct Program {
   }
 
   template <class Block>
-  NBX_DEVICE void store(Block& block, const Place& place, const Rows& row, tile::Tile<float> o, int rows,
+  NBX_DEVICE void store(Block& block, const Place& place, const RowState& row, tile::Tile<float> o, int rows,
                         int columns) const {
     struct Row {
       const float* from;
@@ -219,8 +185,6 @@ struct Program {
           R::is_empty(row.max[r]) ? R::Max::identity : R::lse(row.max[r], row.sum[r]);
     });
   }
-
-  static constexpr int fold_width = 64;  // the widest tile of keys
 };
 
 }  // namespace nbx::flash

@@ -10,6 +10,15 @@ namespace nbx::flash {
 template <class T>
 using Operands = math::Operands<T>;
 
+/// What the rows of a block keep. `shift` and `factor` are the current tile's.
+struct RowState {
+  tile::Tile<float> in;  // (R::row_values, rows)
+  float *max, *sum, *shift, *factor;
+  NBX_DEVICE explicit RowState(tile::Tile<float> rows)
+      : in(rows), max(rows.row(0)), sum(rows.row(1)), shift(rows.row(2)), factor(rows.row(3)) {}
+  NBX_DEVICE float* more(int which) const { return in.row(4 + which); }
+};
+
 /// What flash computes, one decision a function. A variant derives from it and hides what it does otherwise.
 struct Rules : math::Rules {
   /// The KV head that a query head reads.
@@ -33,6 +42,48 @@ struct Rules : math::Rules {
   }
   NBX_FUNCTION static float running_sum(float before, float factor, float tile) {
     return tile::fma(before, factor, tile);
+  }
+  static constexpr int row_values = 4;
+  static constexpr int fold_width = 64;  // the widest tile of keys
+
+  /// Moves m and l on by one tile of keys; s (rows, keys) turns from scores into weights.
+  template <class R, class Block>
+  NBX_DEVICE static void weigh(Block& block, float /*query_scale*/, const RowState& row, tile::Tile<float> s, int rows,
+                               int keys) {
+    block.phase(rows, [=](std::int64_t r) {
+      const float* const score = s.row(static_cast<int>(r));
+      const float before = row.max[r];
+      const float of_tile = tile::fold<typename R::Max, fold_width>(keys, [=](int j) { return score[j]; });
+      const float max = R::template running_max<typename R::Max>(before, of_tile);
+      row.max[r] = max;
+      row.shift[r] = R::shift(max);
+      row.factor[r] = R::rescale(before, max);
+    });
+    struct Row {
+      float* score;
+      float shift;
+    };
+    block.phase_rows(
+        rows, keys,
+        [=](std::int64_t r) {
+          return Row{s.row(static_cast<int>(r)), row.shift[r]};
+        },
+        [](const Row& at, std::int64_t, std::int64_t j) { at.score[j] = R::weight(at.score[j], at.shift); });
+    block.phase(rows, [=](std::int64_t r) {
+      const float* const weight = s.row(static_cast<int>(r));
+      const float of_tile = tile::fold<typename R::Sum, fold_width>(keys, [=](int j) { return weight[j]; });
+      row.sum[r] = R::running_sum(row.sum[r], row.factor[r], of_tile);
+    });
+  }
+  /// Before the first tile of keys, and behind the last: where a row keeps more than max and sum.
+  NBX_DEVICE static void begin(const RowState&, std::int64_t /*row*/) {}
+  template <class Block>
+  NBX_DEVICE static void finish(Block&, const RowState&, int /*rows*/) {}
+
+  /// A scaled score with its bias.
+  template <class R>
+  NBX_FUNCTION static float with_bias(float score, float bias, float /*query_scale*/) {
+    return R::biased(score, bias);
   }
   /// The weight as P·V reads it, where it narrows. −0 stays −0.
   static constexpr bool narrows = false;

@@ -159,7 +159,12 @@ enum {
   NBX_EXP_NATURAL = 0,     /* p = exp(s - m) by a function of its own */
   NBX_EXP2_DIFFERENCE = 1, /* p = exp2((s - m) · fp32(log2 e)) */
   NBX_EXP2_SCORE = 2,      /* scores are multiplied by fp32(log2 e) before the maximum */
-  NBX_EXP2_DIRECT = 3      /* p = exp2(s - m): scores are exponents of two (family splash) */
+  NBX_EXP2_DIRECT = 3,     /* p = exp2(s - m): scores are exponents of two (family splash) */
+  /* With c = fp32(scale · fp32(log2 e)), s a finished dot product and M the least whole number that is not under s · c
+   * of any key so far: p = exp2(s · c - M), the exponent taken exactly, its fraction rounded once; so rescaling by
+   * exp2(M_old - M) is exact but for underflow. Where |M| > 2^21, s · c is rounded before. Where there is a bias other
+   * than 0, s becomes fp32(fp32(s · scale) + bias) · fp32(1 / scale), rounded. */
+  NBX_EXP2_WHOLE = 4
 };
 typedef uint32_t nbx_normalise;
 enum {

@@ -84,6 +84,17 @@ const std::vector<Way>& ways() {
     a.scale_at = Arithmetic::ScaleAt::query;
     a.log2_at = Arithmetic::Log2At::score;
     add("f16_unit_scaled_query", Format::f16, a, 8);
+    for (const Format format : {Format::bf16, Format::f16}) {
+      a = with_units(fused(16, 25, 24), format, format, format);
+      a.log2_at = Arithmetic::Log2At::whole;
+      a.normalise = Arithmetic::Normalise::reciprocal;
+      a.pv.restart = 8;  // as the emulation adds up its tiles
+      a.exp_ulp = 7.2;
+      add(format == Format::f16 ? "f16_unit_whole_shift" : "bf16_unit_whole_shift", format, a, 8);
+    }
+    a = in_f32();
+    a.log2_at = Arithmetic::Log2At::whole;
+    add("f32_whole_shift", Format::f32, a, 5);
     add("tf32_unit", Format::f32, with_units(fused(8, 25, 24), Format::tf32, Format::f32, Format::f32), 8);
     add("e4m3_unit", Format::e4m3, with_units(fused(32, 13, 14), Format::e4m3, Format::e4m3, Format::bf16), 32);
     Dot grouped{.unit = Dot::Unit::grouped_f32, .group = 4};

@@ -19,7 +19,11 @@ class Row {
     const std::int64_t H = in_.q.shape[1], Tq = in_.q.shape[2];
     i_ = row % Tq, h_ = row / Tq % H, b_ = row / Tq / H;
     kv_ = b_ * in_.k.shape[1] + h_ / (H / in_.k.shape[1]);
+    whole_ = a_.log2_at == Arithmetic::Log2At::whole;
     scale_ = in_.scale ? *in_.scale : static_cast<float>(1 / std::sqrt(static_cast<double>(in_.q.shape[3])));
+    // Arithmetic::Log2At::whole takes an ordinary scale into c, and scales each product by another.
+    in_c_ = scale_ >= 0x1p-40F && scale_ <= 0x1p40F;
+    c_ = in_c_ ? scale_ * log2_e : log2_e;
     gather(row);
   }
 
@@ -36,8 +40,10 @@ class Row {
     for (std::size_t begin = 0; begin < scores_.size(); begin += width) {
       const std::size_t end = std::min(begin + width, scores_.size());
       float moved = maximum;
-      for (std::size_t j = begin; j < end; ++j) moved = larger(moved, scores_[j]);
-      const float rescale = begin == 0 ? 0 : weight(maximum, moved);
+      for (std::size_t j = begin; j < end; ++j) {
+        moved = larger(moved, whole_ ? std::ceil(flushed(scores_[j] * c_)) : scores_[j]);
+      }
+      const float rescale = begin == 0 ? 0 : whole_ ? std::exp2(maximum - moved) : weight(maximum, moved);
       maximum = moved;
       std::vector<float> weights;
       float part = 0;
@@ -52,7 +58,8 @@ class Row {
       }
     }
     for (std::int64_t d = 0; d < Dv; ++d) o[d] = narrow(a_.output, finished(out[d], sum));
-    const float m = a_.log2_at == Arithmetic::Log2At::score ? flushed(maximum * ln_2) : maximum;
+    const bool of_two = whole_ || a_.log2_at == Arithmetic::Log2At::score;
+    const float m = of_two ? flushed(maximum * ln_2) : maximum;
     *lse = flushed(m + off(std::log(static_cast<double>(sum)), a_.log_ulp));
   }
 
@@ -74,6 +81,14 @@ class Row {
     return flushed(away);
   }
 
+  /// The exponent is n + r, r rounded once; past 2^21 it is a rounded difference.
+  float whole_weight(float score, float shift) {
+    if (std::fabs(shift) > 0x1p21F) return off(std::exp2(static_cast<double>(score * c_ - shift)), a_.exp_ulp);
+    const double exponent = static_cast<double>(score) * c_ - shift;
+    const double n = std::nearbyint(exponent);
+    return off(std::exp2(n + static_cast<double>(static_cast<float>(exponent - n))), a_.exp_ulp);
+  }
+
   float weight(float score, float maximum) {
     const float difference = flushed(score - maximum);
     switch (a_.log2_at) {
@@ -84,6 +99,8 @@ class Row {
       case Arithmetic::Log2At::score:
       case Arithmetic::Log2At::direct:
         return off(std::exp2(static_cast<double>(difference)), a_.exp_ulp);
+      case Arithmetic::Log2At::whole:
+        return whole_weight(score, maximum);
     }
     return std::nanf("");
   }
@@ -133,8 +150,12 @@ class Row {
         k[d] = static_cast<float>(narrow(a_.qk.operand, in_.k.at((kv_ * Tk + j) * D + d)));
       }
       float score = dot(a_.qk, a_.qk.operand, q, k);
-      if (!scale_query) score = flushed(score * scale_);
-      if (in_.bias) score = flushed(score + bias);
+      if (!scale_query && !(whole_ && in_c_)) score = flushed(score * scale_);
+      if (in_.bias && !whole_) score = flushed(score + bias);
+      if (whole_ && bias != 0) {
+        score = flushed(flushed(score * (in_c_ ? scale_ : 1)) + bias);
+        score = flushed(score * (in_c_ ? 1 / scale_ : 1));
+      }
       if (a_.log2_at == Arithmetic::Log2At::score) score = flushed(score * log2_e);
       keys_.push_back(j);
       scores_.push_back(score);
@@ -259,7 +280,8 @@ class Row {
   std::int64_t tile_;
   std::mt19937_64 random_;
   std::int64_t b_ = 0, h_ = 0, i_ = 0, kv_ = 0;
-  float scale_ = 1;
+  float scale_ = 1, c_ = 1;
+  bool whole_ = false, in_c_ = false;
   std::vector<std::int64_t> keys_;  // counted
   std::vector<float> scores_;
 };
