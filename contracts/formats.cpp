@@ -54,14 +54,26 @@ std::optional<DLDataType> type_from_name(const std::string& name) {
 
 std::uint32_t pattern_at(std::span<const std::byte> bytes, DLDataType type, std::int64_t index) {
   const std::size_t width = type.bits / 8;
+  const std::byte* const at = bytes.data() + static_cast<std::size_t>(index) * width;
   std::uint32_t pattern = 0;  // little endian, as every machine that CUDA runs on
-  std::memcpy(&pattern, bytes.data() + static_cast<std::size_t>(index) * width, width);
+  if (width == 2)             // a width that the compiler knows is no call
+    std::memcpy(&pattern, at, 2);
+  else if (width == 4)
+    std::memcpy(&pattern, at, 4);
+  else
+    std::memcpy(&pattern, at, width);
   return pattern;
 }
 
 void put_pattern(Bytes& bytes, DLDataType type, std::int64_t index, std::uint32_t pattern) {
   const std::size_t width = type.bits / 8;
-  std::memcpy(bytes.data() + static_cast<std::size_t>(index) * width, &pattern, width);
+  std::byte* const at = bytes.data() + static_cast<std::size_t>(index) * width;
+  if (width == 2)
+    std::memcpy(at, &pattern, 2);
+  else if (width == 4)
+    std::memcpy(at, &pattern, 4);
+  else
+    std::memcpy(at, &pattern, width);
 }
 
 double value_at(std::span<const std::byte> bytes, DLDataType type, std::int64_t index) {

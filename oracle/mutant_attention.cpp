@@ -18,7 +18,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t block_rows = 64;
 constexpr std::int64_t matrix_rows = 4;  // from here on one product of matrices is faster than a row after the other
-constexpr std::int64_t strip_keys = 512;
+constexpr std::int64_t strip_elements = 16384;
 
 /// How one mutant differs from the definition.
 struct Fault {
@@ -171,8 +171,12 @@ Eigen::ArrayXd exp_from(const Eigen::Ref<const Eigen::ArrayXd>& scores, double m
 
 class AttentionMutant {
  public:
-  AttentionMutant(const AttentionInput& input, const Fault& fault)
-      : input_(input), fault_(fault), shape_(sizes_of(input)), extra_(fault.mutant == Mutant::extra_zero_key ? 1 : 0) {}
+  AttentionMutant(const AttentionInput& input, const Fault& fault, const HeadScales& scales)
+      : input_(input),
+        fault_(fault),
+        scales_(scales),
+        shape_(sizes_of(input)),
+        extra_(fault.mutant == Mutant::extra_zero_key ? 1 : 0) {}
 
   std::vector<std::vector<double>> run() {
     std::vector<double> o(shape_.rows() * shape_.Dv), lse(shape_.rows());
@@ -205,10 +209,15 @@ class AttentionMutant {
     return matrix(view, (kv * shape_.Tk + begin) * columns, rows, columns);
   }
 
+  static std::int64_t strip_keys(const View& view) {
+    return std::max<std::int64_t>(16, strip_elements / view.shape[3]);
+  }
+
   /// Scores of a block before scale and bias, q · k: (rows, Tk) of `weights`.
   void multiply_keys(const Matrix& q, std::int64_t kv, Matrix& weights) const {
-    for (std::int64_t begin = 0; begin < shape_.Tk; begin += strip_keys) {
-      const std::int64_t keys = std::min(strip_keys, shape_.Tk - begin);
+    const std::int64_t most = strip_keys(input_.k);
+    for (std::int64_t begin = 0; begin < shape_.Tk; begin += most) {
+      const std::int64_t keys = std::min(most, shape_.Tk - begin);
       const Matrix k = strip(input_.k, kv, begin, keys);
       if (q.rows() >= matrix_rows) {
         weights.middleCols(begin, keys).noalias() =
@@ -230,8 +239,9 @@ class AttentionMutant {
   Matrix multiply_values(const Matrix& weights, std::int64_t kv) const {
     const bool stale = fault_.mutant == Mutant::stale_value_row && fault_.second <= last_key(input_, kv / shape_.Hk);
     Matrix sums = Matrix::Zero(weights.rows(), shape_.Dv);
-    for (std::int64_t begin = 0; begin < shape_.Tk; begin += strip_keys) {
-      const std::int64_t keys = std::min(strip_keys, shape_.Tk - begin);
+    const std::int64_t most = strip_keys(input_.v);
+    for (std::int64_t begin = 0; begin < shape_.Tk; begin += most) {
+      const std::int64_t keys = std::min(most, shape_.Tk - begin);
       Matrix v = strip(input_.v, kv, begin, keys);
       if (stale && fault_.first >= begin && fault_.first < begin + keys) {
         v.row(fault_.first - begin) = strip(input_.v, kv, fault_.second, 1);
@@ -283,27 +293,30 @@ class AttentionMutant {
     std::vector<Row> results(rows.size());
     for (std::int64_t r = 0; r < count; ++r) {
       const std::int64_t head = rows[r] / shape_.Tq;
-      score(head / shape_.H, head % shape_.H, rows[r] % shape_.Tq, weights.row(r).data());
+      score(kv, head % shape_.H, rows[r] % shape_.Tq, weights.row(r).data());
       results[r] = weigh(weights.row(r).data());
     }
     Matrix sums = multiply_values(weights, kv);
+    const double value_scale = scales_.of_value(kv % shape_.Hk);
     for (std::int64_t r = 0; r < count; ++r) {
       if (rows[r] == fault_.zero_row) {
         sums.row(r).setZero();
         results[r].lse = 0;
       }
-      Eigen::Map<Eigen::RowVectorXd>(o.data() + rows[r] * shape_.Dv, shape_.Dv) = sums.row(r) * results[r].factor;
+      Eigen::Map<Eigen::RowVectorXd>(o.data() + rows[r] * shape_.Dv, shape_.Dv) =
+          sums.row(r) * (results[r].factor * value_scale);
       lse[rows[r]] = results[r].lse;
     }
   }
 
   /// From q·k to scores, in place; -inf where the key is hidden or left out.
-  void score(std::int64_t b, std::int64_t h, std::int64_t i, double* row) const {
-    const std::int64_t visible = visible_keys(input_, b, i);
+  void score(std::int64_t kv, std::int64_t h, std::int64_t i, double* row) const {
+    const std::int64_t b = kv / shape_.Hk, visible = visible_keys(input_, b, i);
+    const double scale = fault_.scale * scales_.of_key(kv % shape_.Hk);
     const bool ignore = fault_.mutant == Mutant::ignore_query_and_key;
     const BiasRow bias = input_.bias.has_value() ? bias_row(*input_.bias, b, h, i) : BiasRow{};
     for (std::int64_t j = 0; j < visible; ++j) {
-      row[j] = ignore ? 0 : row[j] * fault_.scale;
+      row[j] = ignore ? 0 : row[j] * scale;
       if (!input_.bias.has_value()) continue;
       const double shift = input_.bias->at(bias.start + j * bias.step);
       row[j] = shift == -infinity ? -infinity : row[j] + shift;
@@ -378,16 +391,18 @@ class AttentionMutant {
 
   const AttentionInput& input_;
   Fault fault_;
+  HeadScales scales_;
   AttentionSizes shape_;
   std::int64_t extra_;
 };
 
 }  // namespace
 
-std::vector<std::vector<double>> mutate(const AttentionInput& input, Mutant mutant, std::uint64_t position) {
+std::vector<std::vector<double>> mutate(const AttentionInput& input, Mutant mutant, std::uint64_t position,
+                                        const HeadScales& scales) {
   const std::optional<Fault> fault = plan(input, mutant, Draw(position, mutant));
   if (!fault.has_value()) return {};
-  return AttentionMutant(input, *fault).run();
+  return AttentionMutant(input, *fault, scales).run();
 }
 
 }  // namespace nbx::oracle

@@ -43,31 +43,6 @@ void copy_output(const Evaluation::Output& from, const RowsOfHead& part, std::in
   }
 }
 
-/// The first stream of a cache, times the scale of each KV head: in f32 where there are scales.
-class ScaledCache {
- public:
-  ScaledCache(const View& cache, const std::vector<float>& scale) : cache_(cache) {
-    if (scale.empty()) return;
-    const std::int64_t per_head = cache.shape[2] * cache.shape[3];
-    std::vector<double> values(static_cast<std::size_t>(per_head));
-    for (std::int64_t h = 0; h < cache.shape[1]; ++h) {
-      cache.read(h * per_head, values);
-      for (const double value : values) {
-        scaled_.push_back(exact_product(value, static_cast<double>(scale[static_cast<std::size_t>(h)]),
-                                        "an element times its scale"));
-      }
-    }
-  }
-  std::span<const std::byte> bytes() const {
-    return scaled_.empty() ? cache_.bytes : std::as_bytes(std::span<const float>(scaled_));
-  }
-  Format format() const { return scaled_.empty() ? cache_.format : Format::f32; }
-
- private:
-  const View& cache_;
-  std::vector<float> scaled_;
-};
-
 /// The part that holds (row, head), with the place of that row in it.
 template <class F>
 auto at_row(const RowsFirstInput& input, std::int64_t row, std::int64_t head, const F& f) {
@@ -128,7 +103,6 @@ std::vector<std::vector<double>> mutate(const RowsFirstInput& input, Mutant muta
       std::copy_n(input.q.bytes.data() + (r * H + h) * row_bytes, row_bytes, q.data() + (h * rows + r) * row_bytes);
     }
   }
-  const ScaledCache k(input.k, input.k_scale), v(input.v, input.v_scale);
   const AttentionInput attention{.q = {.bytes = q, .format = input.q.format, .shape = {1, H, rows, D}},
                                  .k = {.bytes = k.bytes(), .format = k.format(), .shape = {1, Hk, input.k.shape[2], D}},
                                  .v = {.bytes = v.bytes(), .format = v.format(), .shape = {1, Hk, input.k.shape[2], D}},
@@ -136,7 +110,7 @@ std::vector<std::vector<double>> mutate(const RowsFirstInput& input, Mutant muta
                                  .causal = Causal::none,
                                  .scale = {},
                                  .lengths = input.limit};
-  const std::vector<std::vector<double>> wrong = mutate(attention, mutant, position);
+  const std::vector<std::vector<double>> wrong = mutate(attention, mutant, position, {input.k_scale, input.v_scale});
   if (wrong.empty()) return {};
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t h = 0; h < H; ++h) {

@@ -20,6 +20,15 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
+float exact_product(double a, double b, const char* what) {
+  const double product = a * b;
+  const auto narrow = static_cast<float>(product);
+  if (static_cast<double>(narrow) != product && !std::isnan(product)) {
+    throw std::invalid_argument(std::string(what) + " is no fp32 number");
+  }
+  return narrow;
+}
+
 /// What a row's errors under one model come to in its partials.
 struct PartialErrors {
   double max = kInf, sum = kInf;                      // of pm; of pl
@@ -112,15 +121,6 @@ void write_row_partials(const AttentionBlock& block, std::int64_t r, std::int64_
 }
 
 }  // namespace
-
-float exact_product(double a, double b, const char* what) {
-  const double product = a * b;
-  const auto narrow = static_cast<float>(product);
-  if (static_cast<double>(narrow) != product && !std::isnan(product)) {
-    throw std::invalid_argument(std::string(what) + " is no fp32 number");
-  }
-  return narrow;
-}
 
 RowsOfHead::RowsOfHead(const RowsFirstInput& input, std::int64_t stream, std::int64_t kv_head,
                        std::vector<std::int64_t> rows, std::int64_t first, std::int64_t keys)

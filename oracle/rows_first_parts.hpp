@@ -39,7 +39,4 @@ void write_partials(const RowsFirstInput& input, const RowsOfHead& part, std::sp
 /// One element of a partial again, with at least `bits` of precision. Only for chunks of finite scores and values.
 Refined refine_partial(const RowsFirstInput& input, std::size_t output, std::int64_t element, int bits);
 
-/// a · b, which must be an fp32 number; `what` it is, for the message of the exception.
-float exact_product(double a, double b, const char* what);
-
 }  // namespace nbx::oracle

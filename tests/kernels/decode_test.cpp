@@ -97,13 +97,13 @@ TEST(Decode, ANanKeyOfAnySegmentReachesItsRowsAndNoneBehindALengthDoes) {
 
 TEST(Decode, QRoundHasTheBitsOfACastCopy) {
   const AttentionShape shape{.H = 2, .Hk = 1, .Tq = 1, .Tk = 70, .D = 33, .Dv = 33};
-  PackCall cast = attention_call("decode.vec.f16", shape), rounded("decode.vec.f16");
+  PackCall cast = attention_call("decode.vec.bf16", shape), rounded("decode.vec.bf16");
   rounded.add({"q", NBX_IN, {kDLFloat, 32, 1}, {1, 2, 1, 33}}).randomise(9);
   for (const char* name : {"k", "v"}) {
-    Array& to = rounded.add({name, NBX_IN, {kDLFloat, 16, 1}, {1, 1, 70, 33}});
+    Array& to = rounded.add({name, NBX_IN, cast.kernel->format, {1, 1, 70, 33}});
     for (std::int64_t i = 0; i < to.elements(); ++i) to.set(i, cast[name].get(i));
   }
-  rounded.add({"o", NBX_OUT, {kDLFloat, 16, 1}, {1, 2, 1, 33}});
+  rounded.add({"o", NBX_OUT, cast.kernel->format, {1, 2, 1, 33}});
   rounded.integer("q_round", 1);
   for (std::int64_t i = 0; i < cast["q"].elements(); ++i) cast["q"].set(i, rounded["q"].get(i));
   ASSERT_EQ(cast.run(), NBX_OK) << cast.message;
@@ -113,7 +113,7 @@ TEST(Decode, QRoundHasTheBitsOfACastCopy) {
 
 TEST(Decode, CheckLooksAtLengths) {
   for (const std::int32_t length : {-1, 71}) {
-    PackCall call = with_lengths("decode.split.f32", {.B = 2, .Tq = 1, .Tk = 70, .D = 8, .Dv = 8}, {3, length});
+    PackCall call = with_lengths("decode.split.bf16", {.B = 2, .Tq = 1, .Tk = 70, .D = 8, .Dv = 8}, {3, length});
     EXPECT_EQ(call.check(), NBX_INVALID);
     EXPECT_THAT(call.message, HasSubstr("seq_lens: " + std::to_string(length) + " of sequence 1"));
   }

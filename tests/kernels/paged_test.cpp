@@ -27,7 +27,7 @@ std::int64_t place(std::int64_t slot, std::int64_t h, std::int64_t d) {
 
 TEST(PagedAppend, PutsEachTokenAtItsSlotAndTouchesNothingElse) {
   const std::vector<std::int32_t> slots{200, -1, 0, 63, 319};
-  PackCall call = append_call("paged.append.f16", 5, slots);
+  PackCall call = append_call("paged.append.bf16", 5, slots);
   ASSERT_EQ(call.run(), NBX_OK) << call.message;
   std::int64_t changed = 0;
   for (std::int64_t i = 0; i < call["pool"].elements(); ++i) changed += call["pool"].get(i) != 7;

@@ -143,7 +143,7 @@ TEST_P(Q35, ANanKeyOfAnyChunkReachesTheRowsThatSeeIt) {
 }
 
 TEST(Q35Check, LooksIntoTables) {
-  PackCall limit = rows_call("q35.merge.bf16"), stream = rows_call("q35.partial.bf16");
+  PackCall limit = rows_call("q35.merge.e4m3"), stream = rows_call("q35.merge.e4m3");
   limit["limit"].set_integers({0, 1, 401, 3, 4});
   EXPECT_EQ(limit.check(), NBX_INVALID);
   EXPECT_THAT(limit.message, HasSubstr("limit: 401"));
