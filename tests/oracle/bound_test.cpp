@@ -94,6 +94,7 @@ const std::vector<Way>& ways() {
     }
     a = in_f32();
     a.log2_at = Arithmetic::Log2At::whole;
+    a.exp_ulp = 54.1;
     add("f32_whole_shift", Format::f32, a, 5);
     add("tf32_unit", Format::f32, with_units(fused(8, 25, 24), Format::tf32, Format::f32, Format::f32), 8);
     add("e4m3_unit", Format::e4m3, with_units(fused(32, 13, 14), Format::e4m3, Format::e4m3, Format::bf16), 32);
