@@ -83,7 +83,10 @@ TEST(Whole, AShiftIsTheLeastWholeNumberNotUnderAnyExponent) {
 
 TEST(Whole, ABiasOfZeroChangesNothingAndAFiniteScoreStaysFinite) {
   const Exponents by = Exponents::of(0.125F);
-  EXPECT_EQ(by.biased(0.1F, 0.0F), 0.1F);
+  for (int i = 1; i < 100; ++i) {  // to a score and back would round
+    const float product = static_cast<float>(i) * 0.1F;
+    EXPECT_EQ(Exponents::of(0.08838835F).biased(product, 0.0F), product);
+  }
   EXPECT_EQ(by.biased(infinity, -infinity), -infinity);
   EXPECT_EQ(by.biased(16.0F, 3.0F), 40.0F);
   EXPECT_EQ(by.biased(0.0F, -largest), -largest);
