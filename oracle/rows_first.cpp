@@ -103,13 +103,14 @@ std::vector<std::vector<double>> mutate(const RowsFirstInput& input, Mutant muta
       std::copy_n(input.q.bytes.data() + (r * H + h) * row_bytes, row_bytes, q.data() + (h * rows + r) * row_bytes);
     }
   }
-  const AttentionInput attention{.q = {.bytes = q, .format = input.q.format, .shape = {1, H, rows, D}},
-                                 .k = {.bytes = k.bytes(), .format = k.format(), .shape = {1, Hk, input.k.shape[2], D}},
-                                 .v = {.bytes = v.bytes(), .format = v.format(), .shape = {1, Hk, input.k.shape[2], D}},
-                                 .bias = {},
-                                 .causal = Causal::none,
-                                 .scale = {},
-                                 .lengths = input.limit};
+  const AttentionInput attention{
+      .q = {.bytes = q, .format = input.q.format, .shape = {1, H, rows, D}},
+      .k = {.bytes = input.k.bytes, .format = input.k.format, .shape = {1, Hk, input.k.shape[2], D}},
+      .v = {.bytes = input.v.bytes, .format = input.v.format, .shape = {1, Hk, input.k.shape[2], D}},
+      .bias = {},
+      .causal = Causal::none,
+      .scale = {},
+      .lengths = input.limit};
   const std::vector<std::vector<double>> wrong = mutate(attention, mutant, position, {input.k_scale, input.v_scale});
   if (wrong.empty()) return {};
   for (std::int64_t r = 0; r < rows; ++r) {
