@@ -20,7 +20,7 @@ struct Piece {
 
 }  // namespace
 
-Recording record(const RunOptions& options, const std::atomic<bool>& stop) {
+Recording record(const RunOptions& options, const std::atomic<bool>& stop, const KeepOutput& keep) {
   RunOptions of_device = options;
   if (of_device.device.empty()) of_device.device = "cpu";
   const auto inventory = open_packs(of_device);
@@ -73,8 +73,15 @@ Recording record(const RunOptions& options, const std::atomic<bool>& stop) {
       }
       const auto tensors = output_tensors(call);
       CaseFingerprints& prints = recording.record.kernels[entry.kernel->name][problem];
-      for (std::size_t o = 0; o < tensors.size(); ++o)
+      for (std::size_t o = 0; o < tensors.size(); ++o) {
         prints[tensors[o]->name] = fingerprint(outcome.outputs[o], tensors[o]->dtype);
+        if (!keep) continue;
+        try {
+          keep(entry.kernel->name, problem, *tensors[o], outcome.outputs[o]);
+        } catch (const std::exception& error) {
+          recording.problems.push_back(error.what());
+        }
+      }
       ++recording.cases;
     }
   };

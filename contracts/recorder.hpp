@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 
 #include "contracts/records.hpp"
 #include "contracts/runner.hpp"
@@ -23,6 +24,9 @@ struct Recording {
 
 /// Runs the plain call of every selected kernel on every problem of the tier. All kernels of one record are of one
 /// device: options.device, or the CPU.
-Recording record(const RunOptions& options, const std::atomic<bool>& stop);
+/// `keep` is given every output, from any thread.
+using KeepOutput = std::function<void(const std::string& kernel, const std::string& problem, const CallTensor& output,
+                                      const Bytes& bytes)>;
+Recording record(const RunOptions& options, const std::atomic<bool>& stop, const KeepOutput& keep = {});
 
 }  // namespace nbx::contracts

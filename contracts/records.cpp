@@ -32,25 +32,6 @@ std::vector<std::uint32_t> blocks_from(const std::string& text) {
   return blocks;
 }
 
-Record read_record(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  const json j = json::parse(in);
-  Record record;
-  record.device = j.at("device");
-  record.driver = j.at("driver");
-  record.toolchain = j.at("toolchain");
-  record.flags = j.at("flags");
-  record.command = j.at("command");
-  record.seed = j.at("seed");
-  for (const auto& [kernel, problems] : j.at("kernels").items())
-    for (const auto& [problem, outputs] : problems.items())
-      for (const auto& [output, text] : outputs.items()) {
-        const std::string hashes = text;
-        record.kernels[kernel][problem][output] = {from_hex(hashes.substr(0, 16)), blocks_from(hashes.substr(17))};
-      }
-  return record;
-}
-
 }  // namespace
 
 Fingerprint fingerprint(const Bytes& dense, DLDataType type) {
@@ -67,6 +48,27 @@ Fingerprint fingerprint(const Bytes& dense, DLDataType type) {
   return print;
 }
 
+Record read_record(const std::filesystem::path& file) try {
+  std::ifstream in(file);
+  const json j = json::parse(in);
+  Record record;
+  record.device = j.at("device");
+  record.driver = j.at("driver");
+  record.toolchain = j.at("toolchain");
+  record.flags = j.at("flags");
+  record.command = j.at("command");
+  record.seed = j.at("seed");
+  for (const auto& [kernel, problems] : j.at("kernels").items())
+    for (const auto& [problem, outputs] : problems.items())
+      for (const auto& [output, text] : outputs.items()) {
+        const std::string hashes = text;
+        record.kernels[kernel][problem][output] = {from_hex(hashes.substr(0, 16)), blocks_from(hashes.substr(17))};
+      }
+  return record;
+} catch (const std::exception& error) {
+  throw std::runtime_error(fmt::format("record {}: {}", file.filename().string(), error.what()));
+}
+
 Records Records::load(const std::filesystem::path& folder) {
   Records records;
   std::error_code none;
@@ -77,7 +79,7 @@ Records Records::load(const std::filesystem::path& folder) {
   for (const auto& file : files) try {
       records.records_.push_back(read_record(file));
     } catch (const std::exception& error) {
-      records.errors_.push_back(fmt::format("record {}: {}", file.filename().string(), error.what()));
+      records.errors_.push_back(error.what());
     }
   return records;
 }

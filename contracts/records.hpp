@@ -50,6 +50,8 @@ class Records {
   std::vector<std::string> errors_;
 };
 
+/// Throws std::runtime_error that names the file.
+Record read_record(const std::filesystem::path& file);
 void write_record(const std::filesystem::path& file, const Record& record);
 
 }  // namespace nbx::contracts

@@ -1,10 +1,14 @@
-// One case in two packs that hold the same kernels: where their bits part, and whether either leaves its bound.
+// One case in two packs that hold the same kernels, or as two records kept it: where their bits part, and whether
+// either leaves its bound.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
+
+#include "contracts/stored_outputs.hpp"
 
 namespace nbx::contracts {
 
@@ -25,13 +29,23 @@ struct PackDifference {
   double ulps = 0;           // steps of the output's format between the two; NaN where one is NaN
   double most_ulps = 0;      // the largest over the output, NaN apart
   double bound = 0;          // at that element, of the good pack's arithmetic
+  std::string no_bound;      // why there is no bound to hold either against; shares and `wrong` then say nothing
   bool differs() const { return !why_not.empty() || !output.empty(); }
-  bool within_bound() const { return why_not.empty() && bad.wrong == 0; }
+  bool within_bound() const { return why_not.empty() && no_bound.empty() && bad.wrong == 0; }
 };
 
 /// Runs the plain call of `kernel` on `problem` in both packs and compares all outputs.
 PackDifference compare_packs(const std::filesystem::path& good, const std::filesystem::path& bad,
                              const std::string& kernel, const std::string& problem, std::uint64_t seed,
                              std::chrono::milliseconds timeout);
+
+/// All outputs of a case as a record kept them, by name.
+using KeptOutputs = std::map<std::string, StoredOutput>;
+
+/// Compares what two records kept of a case. The arithmetic that `pack`, a pack of this machine with that kernel,
+/// declares gives the bound of both; with an empty `pack` there is none.
+PackDifference compare_kept(const KeptOutputs& good, const KeptOutputs& bad, const std::filesystem::path& pack,
+                            const std::string& kernel, const std::string& problem, std::uint64_t seed,
+                            std::chrono::milliseconds timeout);
 
 }  // namespace nbx::contracts

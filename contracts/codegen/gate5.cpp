@@ -6,6 +6,7 @@
 #include <chrono>
 #include <iterator>
 
+#include "contracts/codegen/difference.hpp"
 #include "contracts/inventory.hpp"
 #include "contracts/pattern.hpp"
 
@@ -56,26 +57,13 @@ std::string over_limit(const Function& function, const nbx_limits& limits) {
 /// Every resource that differs, function by function: name, what is recorded, what is now.
 std::vector<std::pair<std::string, std::string>> differences(const Code& kept, const Code& now) {
   std::vector<std::pair<std::string, std::string>> lines;
-  for (const auto& [name, function] : kept.functions) {
-    const auto found = now.functions.find(name);
-    if (found == now.functions.end()) {
-      lines.emplace_back("function", name + " is recorded and no longer there");
-      continue;
-    }
-    const auto before = resources(function), after = resources(found->second);
-    std::string text;
-    for (std::size_t i = 0; i < before.size(); ++i) {
-      if (before[i].second == after[i].second) continue;
-      text +=
-          fmt::format("{}{} {} -> {}", text.empty() ? "" : ", ", before[i].first, before[i].second, after[i].second);
-    }
-    if (!text.empty()) {
-      lines.emplace_back("function", name);
-      lines.emplace_back("changed", text);
-    }
-  }
-  for (const auto& [name, function] : now.functions) {
-    if (!kept.functions.contains(name)) lines.emplace_back("function", name + " is new");
+  for (const FunctionDifference& one : difference(kept, now).functions) {
+    using Kind = FunctionDifference::Kind;
+    if (!one.resources_differ()) continue;
+    lines.emplace_back("function", one.function + (one.kind == Kind::gone    ? " is recorded and no longer there"
+                                                   : one.kind == Kind::added ? " is new"
+                                                                             : ""));
+    if (one.kind == Kind::changed) lines.emplace_back("changed", resources_text(one));
   }
   return lines;
 }

@@ -39,9 +39,10 @@ void Bench::build() {
     try {
       for (std::size_t i = next++; i < 2 * units_.size() && !stop_requested(); i = next++) {
         const Unit& unit = settings_.pack.units[i / 2];
+        const bool left_out = settings_.good_anyway.count(unit.name) != 0;
         if (i % 2 == 0) {
-          units_[i / 2].good = workshop_.object(unit, settings_.good);
-        } else if (settings_.good_anyway.count(unit.name) == 0) {
+          units_[i / 2].good = left_out ? workshop_.as_built(unit) : workshop_.object(unit, settings_.good);
+        } else if (!left_out) {
           units_[i / 2].bad = workshop_.object(unit, settings_.bad);
         }
       }

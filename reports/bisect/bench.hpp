@@ -21,7 +21,7 @@ struct Settings {
   Until until = Until::bits;
   contracts::RunOptions run;            // patterns, tier, seed, jobs, timeout
   std::filesystem::path folder;         // keeps what was built and judged
-  std::set<std::string> good_anyway{};  // units that no selected kernel can depend on: not built by the bad toolchain
+  std::set<std::string> good_anyway{};  // units that no selected kernel can depend on: taken as the build has them
   std::size_t most = 10'000;            // evaluations
   std::function<void(const std::string&)> say{};  // hears what is being done
 };

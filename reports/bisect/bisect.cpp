@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "reports/bisect/device_code.hpp"
 #include "reports/bisect/evidence.hpp"
+#include "reports/interrupt.hpp"
 
 namespace nbx::reports::bisect {
 namespace {
@@ -92,6 +94,7 @@ class Bisection {
     const Bench::Seen seen = bench_.see(bench_.objects(units));
     out.changed = seen.changed;
     if (!out.changed.empty()) out.difference = element_of(out, seen.pack);
+    out.stage = stage_of(units);
     out.flags = flags_of(units);
     for (const std::size_t i : units) out.evidence.push_back(evidence_of(units, i));
     return out;
@@ -109,6 +112,21 @@ class Bisection {
     out.difference_case = problem;
     return contracts::compare_packs(bench_.good_pack(), pack, first.kernel, problem, settings_.run.seed,
                                     settings_.run.timeout);
+  }
+
+  /// The same PTX through both ptxas, and the PTX of both front ends through one.
+  StageBlame stage_of(const Set& units) {
+    StageBlame out;
+    const Unit& first = unit(units.front());
+    if (!first.cuda) return out;
+    const auto answer = [&](const Toolchain& front_end, const Toolchain& assembler) {
+      Toolchain mixed = with_assembler_of(front_end, assembler, first);
+      mixed.name = fmt::format("the front end of {} and the ptxas of {}", front_end.name, assembler.name);
+      return try_toolchain(units, mixed, &out.why_not);
+    };
+    const Answer front_end = answer(settings_.bad, settings_.good), ptxas = answer(settings_.good, settings_.bad);
+    out.culprit = blame_stage(front_end, ptxas);
+    return out;
   }
 
   FlagBlame flags_of(const Set& units) {
@@ -140,13 +158,38 @@ class Bisection {
     toolchain.name = fmt::format("{} and flags of the question", toolchain.name);
     toolchain.unit_flags.clear();
     toolchain.cxx_flags = toolchain.nvcc_flags = variant.flags;
+    return try_toolchain(units, toolchain);
+  }
+
+  /// What the units do when `toolchain` compiles them, and the good one all others.
+  Answer try_toolchain(const Set& units, const Toolchain& toolchain, std::string* why_not = nullptr) {
     std::vector<fs::path> objects = bench_.objects({});
     for (const std::size_t i : units) {
       const Made made = bench_.workshop().object(unit(i), toolchain);
+      if (!made.good() && why_not != nullptr) *why_not = made.why_not;
       if (!made.good()) return Answer::untestable;
       objects[i] = made.file;
     }
     return bench_.see(objects).answer;
+  }
+
+  /// What each toolchain makes of a CUDA unit for its device.
+  void add_device_code(UnitEvidence& out, const Unit& unit) {
+    out.architecture = architecture_of(unit);
+    const auto code_by = [&](const Toolchain& toolchain) {
+      return device_code({{unit.name, &unit}}, toolchain, {out.architecture}, settings_.folder, settings_.run.jobs,
+                         stop_requested());
+    };
+    const contracts::codegen::Build good = code_by(settings_.good), bad = code_by(settings_.bad);
+    for (const auto* build : {&good, &bad}) {
+      if (!build->errors.empty()) out.functions_note += "; its device code: " + build->errors.front();
+    }
+    if (good.record.kernels.empty() || bad.record.kernels.empty()) return;
+    const contracts::codegen::Code& before = good.record.kernels.at(unit.name).at(out.architecture);
+    const contracts::codegen::Code& after = bad.record.kernels.at(unit.name).at(out.architecture);
+    out.good_ptx = fmt::format("{:016x}", before.ptx);
+    out.bad_ptx = fmt::format("{:016x}", after.ptx);
+    out.device = contracts::codegen::difference(before, after);
   }
 
   UnitEvidence evidence_of(const Set& units, std::size_t i) {
@@ -157,7 +200,8 @@ class Bisection {
     out.good_code = code_hash(good.file);
     out.bad_code = code_hash(bad.file);
     if (unit(i).cuda) {
-      out.functions_note = "a CUDA unit; functions are told apart on the host alone";
+      out.functions_note = "a CUDA unit; functions are mixed by symbol on the host alone";
+      add_device_code(out, unit(i));
       return out;
     }
     const std::vector<std::string> names = functions_in_both(good.file, bad.file);

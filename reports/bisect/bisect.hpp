@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "contracts/codegen/difference.hpp"
 #include "contracts/two_packs.hpp"
 #include "reports/bisect/bench.hpp"
 #include "reports/bisect/flags.hpp"
+#include "reports/bisect/stage.hpp"
 
 namespace nbx::reports::bisect {
 
@@ -19,6 +21,9 @@ struct UnitEvidence {
   std::vector<std::vector<std::string>> functions;  // minimal sets, demangled; empty: not told apart by symbol
   std::string functions_note;                       // why there are none
   std::string instructions;                         // the difference, in words: "41 to 38: 3 fewer divss, ..."
+  /// Of a CUDA unit, for the architecture that its command names:
+  std::string architecture, good_ptx, bad_ptx;               // hashes without comments, paths and names of paths
+  std::optional<contracts::codegen::CodeDifference> device;  // functions with other machine code or resources
 };
 
 /// One minimal set of units, and all that is known of it.
@@ -27,6 +32,7 @@ struct Blame {
   std::vector<ChangedCase> changed;                     // the cases that it changes by itself
   std::optional<contracts::PackDifference> difference;  // in the first of them; nothing where it is not asked
   std::string difference_case;
+  StageBlame stage;  // of CUDA units
   FlagBlame flags;
   std::vector<UnitEvidence> evidence;
 };

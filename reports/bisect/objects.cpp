@@ -11,6 +11,7 @@
 #include "reports/bisect/symbols.hpp"
 #include "reports/content_hash.hpp"
 #include "reports/program.hpp"
+#include "reports/toolchains/mixed_nvcc.hpp"
 #include "reports/write_file.hpp"
 
 namespace nbx::reports::bisect {
@@ -33,6 +34,14 @@ std::string write_lines(const fs::path& file, const std::vector<std::string>& li
   std::string text;
   for (const std::string& line : lines) text += line + "\n";
   return write_file(file, text);
+}
+
+/// `object` with its groups dissolved, as the linker would keep one group of a name, whatever is local in it, and
+/// without what is neither code nor data. Empty, or why not.
+std::string dissolved(const fs::path& object, const fs::path& file) {
+  const std::string why_not = run({"ld", "-r", "--force-group-allocation", "-o", file, object});
+  if (!why_not.empty()) return why_not;
+  return run({"objcopy", "--strip-debug", "--remove-section=.comment", "--remove-section=.note.GNU-stack", file});
 }
 
 /// The files of a rule of make, "a.o: b.cpp c.hpp \".
@@ -116,8 +125,15 @@ std::string Workshop::source_key(const Unit& unit, const std::vector<std::string
 }
 
 Made Workshop::raw_object(const Unit& unit, const Toolchain& toolchain) {
-  const std::vector<std::string> words = compile_words(unit, toolchain);
+  std::vector<std::string> words = compile_words(unit, toolchain);
   if (find_program(words.front()).empty()) return {{}, words.front() + ": there is no such program here"};
+  if (unit.cuda && !toolchain.ptxas.empty()) {
+    try {
+      words.front() = mixed_nvcc(words.front(), toolchain.ptxas, folder_);
+    } catch (const std::exception& error) {
+      return {{}, error.what()};
+    }
+  }
   Made out;
   const std::string key = source_key(unit, words, &out.why_not);
   if (!out.good()) return out;
@@ -127,15 +143,17 @@ Made Workshop::raw_object(const Unit& unit, const Toolchain& toolchain) {
     const fs::path object = file.string() + ".o";
     compile.insert(compile.end(), {"-c", "-o", object});
     std::string why_not = run(compile, unit.folder);
-    // Groups dissolved: the linker would keep one group of a name, whatever is local in it.
-    if (why_not.empty()) why_not = run({"ld", "-r", "--force-group-allocation", "-o", file, object});
-    if (why_not.empty()) {
-      why_not =
-          run({"objcopy", "--strip-debug", "--remove-section=.comment", "--remove-section=.note.GNU-stack", file});
-    }
+    if (why_not.empty()) why_not = dissolved(object, file);
     fs::remove(object);
     return why_not;
   });
+}
+
+Made Workshop::as_built(const Unit& unit) {
+  if (unit.object.empty() || !fs::exists(unit.object)) return object(unit, {});
+  const Made raw =
+      once("ready", {hash_of(unit.object)}, ".o", [&](const fs::path& file) { return dissolved(unit.object, file); });
+  return raw.good() ? localised(raw.file) : raw;
 }
 
 Made Workshop::localised(const fs::path& raw) {

@@ -33,7 +33,11 @@ class Workshop {
   /// differs is code and data.
   Made object(const Unit& unit, const Toolchain& toolchain);
 
-  /// The same, not localised, for mixing its functions.
+  /// The object that the unit's build has already, treated the same, or else what its own command makes: for units on
+  /// which nothing that is asked depends.
+  Made as_built(const Unit& unit);
+
+  /// As object(), not localised, for mixing its functions.
   Made raw_object(const Unit& unit, const Toolchain& toolchain);
 
   /// Localises a raw object.

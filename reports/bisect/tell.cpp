@@ -2,34 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "reports/bisect/evidence.hpp"
+#include "reports/element.hpp"
 #include "reports/text.hpp"
 
 namespace nbx::reports::bisect {
 namespace {
 
-constexpr std::size_t label_width = 12;
 constexpr int flit_mean = 15;  // executions per search, FLiT's published mean (Bentley et al., HPDC 2019)
-
-class Lines {
- public:
-  explicit Lines(std::size_t width) : width_(width) {}
-  void line(const std::string& text) { out += text + "\n"; }
-  void field(const std::string& label, const std::string& value) {
-    bool first = true;
-    for (const std::string& part : wrapped(value, width_ - label_width - 4)) {
-      line("    " + left(first ? label : "", label_width) + part);
-      first = false;
-    }
-  }
-  std::string out;
-
- private:
-  std::size_t width_;
-};
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -54,7 +37,7 @@ std::string sets_text(const std::vector<std::vector<std::string>>& sets, const s
   return joined(out, "; or ");
 }
 
-void tell_flags(Lines& lines, const FlagBlame& flags) {
+void tell_flags(FieldLines& lines, const FlagBlame& flags) {
   using Culprit = FlagBlame::Culprit;
   switch (flags.culprit) {
     case Culprit::flags:
@@ -77,32 +60,19 @@ void tell_flags(Lines& lines, const FlagBlame& flags) {
   }
 }
 
-void tell_element(Lines& lines, const Blame& blame) {
-  const contracts::PackDifference& found = *blame.difference;
-  lines.field("first", fmt::format("{}({})", blame.changed.front().kernel, blame.difference_case));
-  if (!found.why_not.empty()) {
-    lines.field("", found.why_not);
-    return;
+void tell_device(FieldLines& lines, const UnitEvidence& one) {
+  if (!one.device) return;
+  lines.field("PTX", fmt::format("{} -> {}   for {}", one.good_ptx, one.bad_ptx, one.architecture));
+  for (const contracts::codegen::FunctionDifference& function : one.device->functions) {
+    const std::string resources = resources_text(function);
+    lines.field("machine code",
+                fmt::format("{:016x} -> {:016x}   {}{}", function.machine_code_before, function.machine_code_after,
+                            demangled(function.function), resources.empty() ? "" : ": " + resources));
   }
-  if (found.output.empty()) {
-    lines.field("", "the plain call gives the same bits");
-    return;
-  }
-  lines.field("element", fmt::format("{} {}, the first of {} of {} that differ: {}", found.output, found.index,
-                                     grouped(found.differing), grouped(found.elements), found.where));
-  lines.field("  good", fmt::format("{}   {}", found.good.number, found.good.bits));
-  lines.field("  bad", fmt::format("{}   {}", found.bad.number, found.bad.bits));
-  lines.field("", std::isnan(found.ulps)
-                      ? "one of them is NaN"
-                      : fmt::format("{:.0f} ulp apart here, at most {:.0f} anywhere", found.ulps, found.most_ulps));
-  lines.field("bound", fmt::format("{:.2g}: good takes {} of it, bad {}; {}", found.bound, share_text(found.good.share),
-                                   share_text(found.bad.share),
-                                   found.within_bound() ? "every element of both stays within its bound"
-                                                        : fmt::format("{} of bad leave their bounds",
-                                                                      counted(found.bad.wrong, "element"))));
+  if (one.device->functions.empty()) lines.field("machine code", "the same in every function");
 }
 
-void tell_blame(Lines& lines, const Blame& blame, std::size_t number) {
+void tell_blame(FieldLines& lines, const Blame& blame, std::size_t number) {
   lines.line("");
   lines.line(
       fmt::format("  {}  {}{}", number, joined(blame.units, " + "), blame.units.size() > 1 ? "   only together" : ""));
@@ -114,17 +84,23 @@ void tell_blame(Lines& lines, const Blame& blame, std::size_t number) {
     const ChangedCase& first = blame.changed.front();
     lines.field("outputs", fmt::format("{} -> {}   {}", first.good, first.bad, first.name));
   }
-  if (blame.difference) tell_element(lines, blame);
+  if (blame.difference) {
+    lines.field("first", fmt::format("{}({})", blame.changed.front().kernel, blame.difference_case));
+    reports::tell_element(lines, *blame.difference, "good", "bad");
+  }
+  if (blame.stage.culprit != StageBlame::Culprit::not_asked) lines.field("stage", stage_text(blame.stage.culprit));
+  if (!blame.stage.why_not.empty()) lines.field("", first_line(blame.stage.why_not));
   tell_flags(lines, blame.flags);
   for (const UnitEvidence& one : blame.evidence) {
     if (blame.evidence.size() > 1) lines.field("unit", one.unit);
     lines.field("code", one.good_code.substr(0, 16) + " -> " + one.bad_code.substr(0, 16));
     lines.field("function", one.functions.empty() ? one.functions_note : sets_text(one.functions, " and "));
     if (!one.instructions.empty()) lines.field("", one.instructions);
+    tell_device(lines, one);
   }
 }
 
-void tell_search(Lines& lines, const Result& result) {
+void tell_search(FieldLines& lines, const Result& result) {
   const Found& found = result.found;
   lines.field("units", fmt::format("{}, of which {} compile to other code", result.units, result.suspects));
   lines.field("search", fmt::format("{}, {} of them to look for a breach of monotonicity",
@@ -151,32 +127,10 @@ void tell_search(Lines& lines, const Result& result) {
   if (!found.complete) lines.field("", "the search is not complete: sets may be missing");
 }
 
-nlohmann::json difference_json(const Blame& blame) {
-  if (!blame.difference) return nullptr;
-  const contracts::PackDifference& d = *blame.difference;
-  if (!d.why_not.empty()) return {{"problem", blame.difference_case}, {"why_not", d.why_not}};
-  const auto side = [](const contracts::ElementValue& value) {
-    return nlohmann::json{
-        {"number", value.number}, {"bits", value.bits}, {"share", share_text(value.share)}, {"wrong", value.wrong}};
-  };
-  return {{"problem", blame.difference_case},
-          {"output", d.output},
-          {"index", d.index},
-          {"differing", d.differing},
-          {"elements", d.elements},
-          {"where", d.where},
-          {"ulps", d.ulps},
-          {"most_ulps", d.most_ulps},
-          {"bound", d.bound},
-          {"good", side(d.good)},
-          {"bad", side(d.bad)},
-          {"within_bound", d.within_bound()}};
-}
-
 }  // namespace
 
 std::string text(const Result& result, const Settings& settings, std::size_t width) {
-  Lines lines(width);
+  FieldLines lines(width);
   const Unit& unit = settings.pack.units.front();
   lines.line(fmt::format("bisect until {}", settings.until == Until::bits ? "bits" : "gate"));
   lines.field("good", fmt::format("{}: {}", settings.good.name, compiler_text(settings.good, unit)));
@@ -217,11 +171,13 @@ std::string json_text(const Result& result, const Settings& settings) {
   }
   for (const Blame& blame : result.blames) {
     json one{{"units", blame.units},
+             {"stage", stage_name(blame.stage.culprit)},
              {"culprit", culprits[static_cast<int>(blame.flags.culprit)]},
              {"flags", blame.flags.minimal},
              {"parts", blame.flags.parts},
              {"undone_by", blame.flags.undone_by},
-             {"difference", difference_json(blame)}};
+             {"difference", blame.difference ? element_json(*blame.difference, blame.difference_case, "good", "bad")
+                                             : json(nullptr)}};
     for (const ChangedCase& changed : blame.changed) {
       one["changed"].push_back(
           {{"kernel", changed.kernel}, {"case", changed.name}, {"good", changed.good}, {"bad", changed.bad}});
@@ -230,6 +186,10 @@ std::string json_text(const Result& result, const Settings& settings) {
       one["evidence"].push_back({{"unit", evidence.unit},
                                  {"good_code", evidence.good_code},
                                  {"bad_code", evidence.bad_code},
+                                 {"architecture", evidence.architecture},
+                                 {"good_ptx", evidence.good_ptx},
+                                 {"bad_ptx", evidence.bad_ptx},
+                                 {"device_functions", evidence.device ? evidence.device->functions.size() : 0},
                                  {"functions", evidence.functions},
                                  {"functions_note", evidence.functions_note},
                                  {"instructions", evidence.instructions}});

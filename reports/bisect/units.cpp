@@ -58,6 +58,7 @@ Entry read_entry(const json& from) {
   if (const auto output = from.find("output"); output != from.end() && out.object.empty()) {
     out.object = absolute(unit.folder, output->get<std::string>());
   }
+  unit.object = out.object;
   return out;
 }
 

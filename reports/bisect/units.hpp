@@ -13,6 +13,7 @@ struct Unit {
   std::string name;                    // its file, from the folder that all units share: "math/math.simt.f32.cpp"
   std::filesystem::path file, folder;  // the source; where its command runs
   std::vector<std::string> command;    // words; without the object and without warnings turned into errors
+  std::filesystem::path object{};      // where the build has its object; empty: its command does not say
   bool cuda = false;
 };
 

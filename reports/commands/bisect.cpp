@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "contracts/child/executor.hpp"
-#include "contracts/pattern.hpp"
+#include "reports/bisect/described.hpp"
 #include "reports/bisect/tell.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/exit_code.hpp"
@@ -26,57 +25,6 @@ struct Words {
   std::size_t most = 10'000;
 };
 
-/// A pack's own words on how it is built.
-struct Described {
-  fs::path units;
-  std::vector<contracts::KernelInfo> kernels;
-};
-
-/// The pack to bisect, --pack or the build's own for the device; with --units it need not be there.
-Described described(const Words& words, const contracts::RunOptions& options) {
-  std::vector<fs::path> packs = options.named_packs;
-  const std::string own = options.device == "cuda" ? "cuda" : "cpu";
-  for (const fs::path& pack : options.packs) {
-    if (options.named_packs.empty() && words.units.empty() && pack.stem() == own) packs.push_back(pack);
-  }
-  if (packs.empty() && !words.units.empty()) return {words.units, {}};
-  if (packs.size() != 1) {
-    throw UsageError(fmt::format("{} packs to bisect; accepted: one, by --pack or beside the command", packs.size()));
-  }
-  contracts::Executor executor(packs.front(), {.timeout = options.timeout});
-  contracts::PackError error;
-  auto info = executor.open(&error);
-  if (!info) throw std::runtime_error(fmt::format("{}: {}", packs.front().string(), error.reason));
-  Described out{words.units, std::move(info->kernels)};
-  if (!out.units.empty()) return out;
-  if (info->compile_commands.empty()) {
-    throw UsageError(
-        fmt::format("{}: the pack does not say how it is built; --units FILE does", packs.front().string()));
-  }
-  const fs::path named = info->compile_commands;
-  out.units = named.is_absolute() ? named : packs.front().parent_path() / named;
-  return out;
-}
-
-/// Units of kernels that the patterns leave out. Kernels do not call each other's units.
-std::set<std::string> left_out(const bisect::PackUnits& pack, const std::vector<contracts::KernelInfo>& kernels,
-                               const std::vector<std::string>& patterns) {
-  std::set<std::string> out, kept;
-  for (const bisect::Unit& unit : pack.units) {
-    for (const contracts::KernelInfo& kernel : kernels) {
-      if (kernel.unit.empty() || !("/" + unit.file.string()).ends_with("/" + kernel.unit)) continue;
-      // A pattern of whole cases may select any kernel that its part before '/' does.
-      const bool selected =
-          patterns.empty() || std::any_of(patterns.begin(), patterns.end(), [&](const std::string& p) {
-            return contracts::selects(p.substr(0, p.find_first_of("/(")), kernel.name) || p.starts_with("gate");
-          });
-      (selected ? kept : out).insert(unit.name);
-    }
-  }
-  for (const std::string& name : kept) out.erase(name);
-  return out;
-}
-
 int run_bisect(const Words& words, const Session& session) {
   bisect::Settings settings;
   settings.run = run_options(words.selection, session);
@@ -85,9 +33,9 @@ int run_bisect(const Words& words, const Session& session) {
   settings.until = words.until == "bits" ? bisect::Until::bits : bisect::Until::gate;
   settings.folder = words.folder.empty() ? session.folder / "bisect" : fs::path(words.folder);
   settings.most = words.most;
-  const Described pack = described(words, settings.run);
+  const bisect::Described pack = bisect::described(words.units, settings.run);
   settings.pack = bisect::read_units(pack.units);
-  settings.good_anyway = left_out(settings.pack, pack.kernels, settings.run.patterns);
+  settings.good_anyway = bisect::left_out(settings.pack, pack.kernels, settings.run.patterns);
   stop_on_signals(exit_interrupted);
   bisect::Result result;
   try {

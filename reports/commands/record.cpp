@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "contracts/recorder.hpp"
+#include "contracts/stored_outputs.hpp"
 #include "reports/codegen_places.hpp"
 #include "reports/commands/commands.hpp"
 #include "reports/exit_code.hpp"
@@ -17,7 +18,7 @@ namespace {
 struct Words {
   Selection selection;
   std::string output;
-  bool codegen = false;
+  bool codegen = false, outputs = false;
   std::string nvcc;
   std::vector<std::string> architectures;
 };
@@ -53,7 +54,14 @@ int record_codegen(const Words& words, const Session& session) {
 int record_device(const Words& words, const Session& session) {
   const contracts::RunOptions options = run_options(words.selection, session);
   stop_on_signals(session.bisect ? exit_untestable : exit_interrupted);
-  const contracts::Recording made = contracts::record(options, stop_requested());
+  std::unique_ptr<contracts::OutputWriter> outputs;
+  contracts::KeepOutput keep;
+  if (words.outputs) {
+    outputs = std::make_unique<contracts::OutputWriter>(contracts::outputs_beside(words.output));
+    keep = [&](const std::string& kernel, const std::string& problem, const contracts::CallTensor& output,
+               const contracts::Bytes& bytes) { outputs->add(kernel, problem, output, bytes); };
+  }
+  const contracts::Recording made = contracts::record(options, stop_requested(), keep);
   for (const std::string& note : made.notes) fmt::print(stderr, "nbx-contract: {}\n", note);
   for (const std::string& problem : made.problems) fmt::print(stderr, "nbx-contract: {}\n", problem);
   if (stop_requested()) return exit_interrupted;
@@ -63,6 +71,7 @@ int record_device(const Words& words, const Session& session) {
   }
   try {
     contracts::write_record(words.output, made.record);
+    if (outputs) outputs->finish();
   } catch (const std::exception& error) {
     fmt::print(stderr, "nbx-contract: {}\n", error.what());
     return exit_harness;
@@ -78,6 +87,7 @@ void add_record(CLI::App& app, Session& session) {
   auto* record = app.add_subcommand("record", "Write the fingerprints of a device's outputs to a file");
   auto words = std::make_shared<Words>();
   record->add_option("--output", words->output, "The file to write")->type_name("FILE");
+  record->add_flag("--outputs", words->outputs, "Keep the outputs too, beside it in FILE.safetensors, for diff");
   record->add_flag("--codegen", words->codegen, "What the compiler makes of the CUDA kernels, for gate 5");
   record->add_option("--nvcc", words->nvcc, "With --codegen: another compiler than the build's own")->type_name("FILE");
   record->add_option("--arch", words->architectures, "With --codegen: one architecture alone; may be repeated")
@@ -95,6 +105,7 @@ void add_record(CLI::App& app, Session& session) {
     if (!words->codegen && (!words->nvcc.empty() || !words->architectures.empty())) {
       throw UsageError("--nvcc and --arch are for --codegen");
     }
+    if (words->codegen && words->outputs) throw UsageError("--outputs is for what kernels give, not with --codegen");
     session.action = [words, &session] {
       return words->codegen ? record_codegen(*words, session) : record_device(*words, session);
     };

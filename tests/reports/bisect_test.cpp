@@ -294,6 +294,28 @@ TEST_F(Bisect, KilledHalfWayItGoesOnAndBuildsNothingTwice) {
   EXPECT_EQ(third.at("sets"), out.at("sets"));
 }
 
+TEST_F(Bisect, ADiffOfTheToolchainsNamesEveryChangedKernelAndWhatDoesNotCompile) {
+  Words asked = words({{"cxx_flags", {"-DPLANT_ERROR"}},
+                       {"unit_flags",
+                        {{"u05.cpp", {"-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math"}},
+                         {"u36.cpp", {"-DPLANT_WRONG"}}}}});
+  asked[1] = "diff";
+  asked.erase(asked.begin() + 4);  // --bad, then --good
+  asked.erase(asked.begin() + 2);
+  const Ended ended = call(asked);
+  EXPECT_EQ(ended.code, 1) << ended.err;
+  const json out = found();
+  EXPECT_THAT(out.at("failed").dump(), HasSubstr("planted does not compile u30.cpp"));
+  const json& bits = out.at("bits");
+  EXPECT_EQ(bits.at("cases"), 39);
+  ASSERT_EQ(bits.at("differing").size(), 2U);
+  EXPECT_EQ(bits.at("differing").at(0).at("kernel"), "tiny.u05.f32");
+  EXPECT_EQ(bits.at("differing").at(0).at("element").at("within_bound"), true);
+  EXPECT_EQ(bits.at("differing").at(1).at("kernel"), "tiny.u36.f32");
+  EXPECT_EQ(bits.at("differing").at(1).at("element").at("within_bound"), false);
+  EXPECT_FALSE(out.contains("code"));
+}
+
 TEST_F(Bisect, ToolchainsThatMakeNoSenseAreRefusedByName) {
   const auto refused = [&](const std::string& text) {
     EXPECT_EQ(write_file(own_.path() / "odd.json", text), "");
