@@ -157,16 +157,19 @@ Made Workshop::as_built(const Unit& unit) {
 }
 
 Made Workshop::localised(const fs::path& raw) {
-  return once("unit", {hash_of(raw)}, ".o", [&](const fs::path& file) -> std::string {
-    const fs::path list = file.string() + ".names";
+  return once("local", {hash_of(raw)}, ".o", [&](const fs::path& file) -> std::string {
+    const fs::path list = file.string() + ".names", weak = file.string() + ".weak";
     std::vector<std::string> names;
     for (const Symbol& symbol : symbols_of(raw)) {
       if (symbol.defined && symbol.shared) names.push_back(symbol.name);
     }
     if (names.empty()) return fs::copy_file(raw, file) ? "" : file.string() + ": not written";
     std::string why_not = write_lines(list, names);
-    if (why_not.empty()) why_not = run({"objcopy", "--localize-symbols=" + list.string(), raw, file});
+    // objcopy leaves a unique symbol (an inline variable of g++) as it is, and a weak one not.
+    if (why_not.empty()) why_not = rebind(raw, weak, [](const Symbol& symbol) { return !symbol.shared; });
+    if (why_not.empty()) why_not = run({"objcopy", "--localize-symbols=" + list.string(), weak, file});
     fs::remove(list);
+    fs::remove(weak);
     return why_not;
   });
 }

@@ -27,10 +27,12 @@ using Words = std::vector<std::string>;
 
 /// Units with more in them than a plain row.
 const std::map<std::string, std::string> special{
-    // An inline function of both, which a linker keeps one copy of.
-    {"03", R"(__attribute__((noinline)) inline float shared(float x) { return x / 3.0F / 7.0F; }
+    // An inline function and an inline variable of both, which a linker keeps one copy of.
+    {"03", R"(inline float third = 3.0F;
+__attribute__((noinline)) inline float shared(float x) { return x / third / 7.0F; }
 static void row(const float* x, float* y, std::int64_t n) { tiny_plain_row(x, y, n); y[0] += shared(y[0]) * 0x1p-20F; })"},
-    {"04", R"(__attribute__((noinline)) inline float shared(float x) { return x / 3.0F / 7.0F; }
+    {"04", R"(inline float third = 3.0F;
+__attribute__((noinline)) inline float shared(float x) { return x / third / 7.0F; }
 static void row(const float* x, float* y, std::int64_t n) { tiny_plain_row(x, y, n); y[0] += shared(y[0]) * 0x1p-20F; })"},
     // Two units whose change shows together alone.
     {"08", R"(#ifdef PLANT_PAIR
