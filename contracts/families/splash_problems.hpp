@@ -93,7 +93,7 @@ inline constexpr SplashProblem problems[] = {
     {.H = 2, .Tq = 16, .Tk = 130, .kind = scaled, .size = 1.5, .uniform = true},
     {.H = 2, .Tq = 16, .Tk = 130, .kind = offset, .size = 20, .uniform = true, .equality = true, .tier = quick},
     {.H = 2, .Tq = 16, .Tk = 130, .kind = offset, .size = 2000, .tier = quick},
-    {.H = 2, .Tq = 16, .Tk = 130, .kind = moved, .size = 4, .uniform = true, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 130, .kind = moved, .size = 8, .uniform = true, .tier = quick},
     {.Tq = 8, .Tk = 70, .D = 16, .block_q = 8, .kind = uncentred, .tier = quick},
     {.Tq = 8, .Tk = 70, .D = 16, .block_q = 8, .kind = flush, .uniform = true, .tier = quick},
     {.Tq = 8, .Tk = 70, .D = 16, .block_q = 8, .kind = flush, .ftz = true, .uniform = true},

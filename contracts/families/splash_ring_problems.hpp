@@ -44,7 +44,7 @@ inline constexpr SplashRingProblem problems[] = {
     {.whole = {.H = 2, .Tq = 16, .Tk = 130, .block_q = 8, .kind = offset, .size = 20, .tier = quick},
      .ranks = 2,
      .centred = true},
-    {.whole = {.H = 2, .Tq = 16, .Tk = 130, .block_q = 8, .kind = moved, .size = 4}, .ranks = 2, .centred = true},
+    {.whole = {.H = 2, .Tq = 16, .Tk = 130, .block_q = 8, .kind = moved, .size = 8}, .ranks = 2, .centred = true},
     {.whole = {.Tq = 16, .Tk = 100, .block_q = 8, .kind = anti}, .ranks = 2},
     {.whole = {.H = 2, .Tq = 16, .Tk = 70, .block_q = 4, .kind = zero}, .ranks = 4},
     {.whole = {.H = 2, .Tq = 16, .Tk = 128, .block_q = 4, .kind = hot_keys, .size = 3}, .ranks = 4},
