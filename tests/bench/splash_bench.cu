@@ -1,8 +1,8 @@
 // What the fixed shift saves: splash attention uniform, hybrid and online on one device in one run, by CUDA events; the
 // metadata and the dispatch apart. Prints milliseconds (the least of the repetitions) and their ratio to online.
 //
-//   nvcc -std=c++20 -O3 --fmad=false -arch=sm_90 -I. -o splash_bench tests/bench/splash_bench.cu -x cu
-//     kernels/splash/problem.cpp kernels/pack/problem.cpp kernels/pack/refusal.cpp
+//   nvcc -std=c++20 -O3 --fmad=false -arch=sm_90 -I. -o splash_bench -x cu tests/bench/splash_bench.cu
+//     kernels/splash/problem.cpp kernels/pack/problem.cpp kernels/pack/require.cpp kernels/pack/refusal.cpp
 //   ./splash_bench [keys 75600] [queries 75600] [head dim 128] [block_q 240] [repetitions 3]
 #include <cuda_runtime_api.h>
 
