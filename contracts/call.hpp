@@ -24,6 +24,7 @@ struct CallTensor {
   std::vector<std::int64_t> strides;  // in elements, >= 0; empty: dense
   std::int64_t offset = 0;            // elements between the start of the storage and element 0
   SharedBytes data;                   // in and in-out; null for outputs
+  int shard_axis = -1;  // of a ring: rank r has the r-th of `ranks` equal parts along it; -1: every rank has all of it
 };
 
 struct Param {
@@ -71,7 +72,7 @@ struct Call {
   std::string family;
   std::vector<CallTensor> tensors;
   std::vector<Param> params;
-  std::int32_t rank = 0, ranks = 1;
+  std::int32_t rank = 0, ranks = 1;  // of a ring: tensors are those of all ranks, and `rank` is the child's to set
   Launch launch;
   Poison poison = Poison::nan;
   bool tracked = false;       // buffers come one by one from a tracking allocator, and there is no workspace

@@ -99,6 +99,8 @@ void set_scores(ErrorModel& m, const Arithmetic& a, const AttentionShape& shape,
 // |L| and |A| on key j's way are at most X = |max| + x_j + ln n. L costs u X, and log_ulp on |log2 l| < 127; a merge
 // the rounding of A, u X, and of two differences, 2 u X, with one more u X for their second order; log2(w + w') <= 1;
 // two exp2; and 8 roundings of products, sums and quotients. Absolute: four products or quotients that underflow.
+// Ranges may have fixed shifts of their own, of which the problem names the largest: each keeps its exponents z - m
+// within [-125, 127] (the window of fixed-m), so their rounding is u · 128 however far the shifts lie apart.
 void set_merges(ErrorModel& m, const Arithmetic& a, std::int64_t keys) {
   if (a.merges == 0) return;
   const auto merges = static_cast<double>(a.merges);
@@ -106,7 +108,8 @@ void set_merges(ErrorModel& m, const Arithmetic& a, std::int64_t keys) {
   m.distance = compose(m.distance, per_magnitude);
   m.distance_maximum = per_magnitude;
   m.distance_absolute += per_magnitude * std::log(static_cast<double>(std::max<std::int64_t>(keys, 1))) +
-                         2 * kU * kLn2 * a.log_ulp * (127 + merges);
+                         2 * kU * kLn2 * a.log_ulp * (127 + merges) + (a.fixed_shift ? 128 * kU * kLn2 : 0);
+  m.mixed = a.fixed_shift;
   m.rescale_relative =
       compose(m.rescale_relative, compose(compounded(m.exp_relative, 2 * a.merges), compounded(kU, 8 * a.merges)));
   m.sum_relative = compose(m.sum_relative, m.rescale_relative);

@@ -35,6 +35,7 @@ struct ErrorModel {
   double distance_maximum = 0;  // of |m|, the row's maximum: what merging by LSE adds
   bool fixed_shift = false;
   double headroom = 0;  // how far what a row subtracts may lie above its maximum
+  bool mixed = false;   // some key ranges of a row have a fixed shift, others follow their maximum
   double exp_relative = 0, exp_absolute = 0;
   double rescale_relative = 0;  // of all rescales of a row together, beside what `distance` covers
   double rescale_absolute = 0;  // of each weight, for factors that underflow

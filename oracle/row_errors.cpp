@@ -131,18 +131,24 @@ RowErrors errors_by_unit(const ErrorModel& model, const RowScores& row, bool piv
       compose(model.exp_relative + (per_weight + kVanished) * keys * result.own_enlarged, model.sum_relative);
   // The kernel's maximum is the largest computed score: above the exact one by at most max (error - distance). A fixed
   // shift lies on either side.
-  result.shift = fixed ? std::fabs(row.fixed_offset) : std::fmax(0.0, (error - distance).maxCoeff());
+  // Where key ranges go either way, both.
+  const bool follows = !fixed || model.mixed;
+  const double of_maximum = follows ? std::fmax(0.0, (error - distance).maxCoeff()) : 0;
+  result.shift = fixed ? std::fmax(std::fabs(row.fixed_offset), of_maximum) : of_maximum;
   result.largest_error = error.maxCoeff() * (1 + 2 * model.distance) +
                          model.distance * (distance.maxCoeff() + result.shift) + model.distance_absolute +
                          model.distance_maximum * std::fabs(row.maximum);
-  double above = fixed ? row.fixed_offset : result.shift + headroom;
+  double above = fixed ? std::fmax(row.fixed_offset, model.mixed ? of_maximum + headroom : row.fixed_offset)
+                       : result.shift + headroom;
   const Eigen::Index top = pivoted ? heaviest(row) : -1;
   if (pivoted) {
     result.pivot = error[top];
     // Above the unit's computed score by at most max over the others of (error - distance) + the unit's own error.
     error[top] = -kUnknown;
     const double of_scores = (error - distance).maxCoeff();
-    above = fixed ? row.fixed_offset + result.pivot : std::fmax(0.0, of_scores + result.pivot) + headroom;
+    const double by_maximum = std::fmax(0.0, of_scores + result.pivot) + headroom,
+                 by_shift = row.fixed_offset + result.pivot;
+    above = !fixed ? by_maximum : model.mixed ? std::fmax(by_shift, by_maximum) : by_shift;
     error[top] = 0;
   }
   if (!(above < kVanishedDistance)) return result;

@@ -39,8 +39,13 @@ T from_raw(const Json& json) {
 }
 
 Json json_of(const CallTensor& tensor, std::uint64_t place) {
-  return {{"name", tensor.name},   {"role", tensor.role},       {"dtype", raw(tensor.dtype)},
-          {"shape", tensor.shape}, {"strides", tensor.strides}, {"offset", tensor.offset},
+  return {{"name", tensor.name},
+          {"role", tensor.role},
+          {"dtype", raw(tensor.dtype)},
+          {"shape", tensor.shape},
+          {"strides", tensor.strides},
+          {"offset", tensor.offset},
+          {"shard_axis", tensor.shard_axis},
           {"place", place}};
 }
 
@@ -52,6 +57,7 @@ CallTensor tensor_from(const Json& json) {
   json.at("shape").get_to(tensor.shape);
   json.at("strides").get_to(tensor.strides);
   json.at("offset").get_to(tensor.offset);
+  json.at("shard_axis").get_to(tensor.shard_axis);
   return tensor;
 }
 

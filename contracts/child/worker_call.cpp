@@ -6,19 +6,36 @@
 #include <exception>
 #include <iterator>
 #include <new>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "contracts/child/device_memory.hpp"
-#include "contracts/child/placement.hpp"
-#include "contracts/child/tracking_allocator.hpp"
+#include "contracts/child/in_process_ring.hpp"
 
 namespace nbx::contracts::sandbox {
 namespace {
 
 constexpr std::int64_t message_bytes = 1024;
 
-bool is_output(const CallTensor& tensor) { return tensor.role != NBX_IN; }
-bool has_content(const CallTensor& tensor) { return tensor.role == NBX_IN || tensor.role == NBX_INOUT; }
+/// Blocks of guarded memory, one a rank, given back at the end.
+class Blocks {
+ public:
+  Blocks(HostMemory& memory, int count, std::int64_t bytes) : memory_(memory) {
+    for (int i = 0; i < count; ++i) blocks_.push_back(memory.take(bytes, 1));
+  }
+  ~Blocks() {
+    for (const Block& block : blocks_) memory_.give(block);
+  }
+  Blocks(const Blocks&) = delete;
+  Blocks& operator=(const Blocks&) = delete;
+
+  const Block& operator[](int i) const { return blocks_[static_cast<std::size_t>(i)]; }
+
+ private:
+  HostMemory& memory_;
+  std::vector<Block> blocks_;
+};
 
 Zone forbidden_zone(std::size_t tensor, const std::string& called) {
   Zone zone{};
@@ -72,12 +89,13 @@ wire::Answer CallRunner::answer(const wire::Request& request) {
 }
 
 void CallRunner::dispatch(const LoadedKernel& kernel, const wire::Request& request, wire::Answer& answer) {
-  CallStructs structs(request.call, pack_.device());
-  KernelEntries entries(kernel, structs, file_.note(), message_, answer.outcome);
   file_.note().zones.store(0);
   for (std::size_t i = 0; i < request.call.tensors.size(); ++i) {
     add_zone(forbidden_zone(i, request.call.tensors[i].name));
   }
+  if (request.operation >= wire::Operation::execute) return run_guarded(kernel, request, answer);
+  RankRun one(request.call, request.call.rank, {}, pack_, kernel, file_.note(), message_);
+  KernelEntries& entries = one.entries();
   if (request.operation == wire::Operation::can_run) {
     entries.can_run();
   } else if (request.operation == wire::Operation::explain) {
@@ -85,60 +103,64 @@ void CallRunner::dispatch(const LoadedKernel& kernel, const wire::Request& reque
   } else if (request.operation == wire::Operation::cost) {
     Cost cost;
     if (entries.cost(cost)) answer.cost = std::move(cost);
-  } else if (request.operation == wire::Operation::arithmetic) {
+  } else {
     nbx_arithmetic arithmetic{};
     if (entries.arithmetic(arithmetic)) answer.arithmetic = arithmetic;
-  } else {
-    run_guarded(kernel, request, structs, entries, answer);
   }
+  answer.outcome = std::move(one.outcome());
 }
 
-void CallRunner::run_guarded(const LoadedKernel& kernel, const wire::Request& request, CallStructs& structs,
-                             KernelEntries& entries, wire::Answer& answer) {
-  Outcome& outcome = answer.outcome;
-  const bool whole = request.operation == wire::Operation::execute;
-  if (whole && !entries.can_run()) return;
-  if (!entries.workspace_bytes()) {
+void CallRunner::run_guarded(const LoadedKernel& kernel, const wire::Request& request, wire::Answer& answer) {
+  const Call& call = request.call;
+  std::vector<std::byte*> dense;
+  for (const std::uint64_t place : request.places) dense.push_back(file_.data() + place);
+  Blocks messages(messages_, call.ranks, message_bytes);
+  std::deque<RankRun> ranks;
+  std::vector<Outcome*> outcomes;
+  for (int rank = 0; rank < call.ranks; ++rank) {
+    outcomes.push_back(&ranks.emplace_back(call, rank, dense, pack_, kernel, file_.note(), messages[rank]).outcome());
+  }
+  answer.outputs = run_ranks(ranks, request.operation);
+  join_outcomes(std::move(outcomes), answer.outcome);
+}
+
+bool CallRunner::run_ranks(std::deque<RankRun>& ranks, wire::Operation operation) {
+  const bool whole = operation == wire::Operation::execute;
+  for (RankRun& one : ranks) {
+    KernelEntries& entries = one.entries();
+    if (whole && !entries.can_run()) return false;
+    if (entries.workspace_bytes()) continue;
     // A call that must be refused: the entry under test sees it all the same, with a workspace of no byte.
-    if (whole || outcome.kind == Outcome::Kind::broken) return;
+    if (whole || one.outcome().kind == Outcome::Kind::broken) return false;
     entries.go_on();
   }
-  const Call& call = request.call;
   file_.note().zones.store(0);
-  std::vector<std::unique_ptr<Placement>> tensors;
-  for (std::size_t i = 0; i < call.tensors.size(); ++i) {
-    const CallTensor& tensor = call.tensors[i];
-    const std::byte* const content = has_content(tensor) ? file_.data() + request.places[i] : nullptr;
-    tensors.push_back(std::make_unique<Placement>(tensor, content, kernel.view.alignment, *memory_));
-    tensors.back()->prepare(call.poison);
-    structs.place(i, *tensors.back());
-    add_zone(tensors.back()->zone());
+  InProcessRing ring(static_cast<int>(ranks.size()), pack_.memory());
+  for (RankRun& one : ranks) {
+    one.place(*memory_, ranks.size() == 1 ? nullptr : &ring.communicator(one.call().rank));
+    for (const Zone& zone : one.zones()) add_zone(zone);
   }
-  Workspace workspace(static_cast<std::int64_t>(outcome.workspace_bytes), *memory_);
-  workspace.prepare(call.poison);
-  add_zone(workspace.zone());
-  structs.launch.workspace = call.tracked ? nullptr : workspace.address();
-  structs.launch.workspace_bytes = call.tracked ? 0 : outcome.workspace_bytes;
-  TrackingAllocator allocator(*memory_, call.poison, call.refused);
-  if (call.tracked) structs.launch.allocator = allocator.entries();
-
-  const bool checks = request.operation != wire::Operation::run_unchecked;
-  const bool runs = request.operation != wire::Operation::check_only;
-  if ((!checks || entries.check()) && runs) entries.run(pack_.memory());
-  if (outcome.kind == Outcome::Kind::crashed) return;  // the device is gone, and its memory with it
-
-  allocator.finish(outcome);
-  workspace.fetch();
-  workspace.find_faults(outcome.faults);
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    tensors[i]->fetch();
-    if (is_output(call.tensors[i])) {
-      outcome.wrote_nothing = outcome.wrote_nothing && tensors[i]->untouched();
-      tensors[i]->gather(file_.data() + request.places[i]);
+  bool may_run = operation != wire::Operation::check_only;
+  if (operation != wire::Operation::run_unchecked) {
+    for (RankRun& one : ranks) may_run = one.entries().check() && may_run;
+  }
+  if (may_run && ranks.size() == 1) ranks.front().entries().run(pack_.memory());
+  if (may_run && ranks.size() > 1) {
+    std::vector<std::thread> team;
+    for (RankRun& one : ranks) {
+      team.emplace_back([&one, &ring, this] {
+        one.entries().run(pack_.memory());
+        ring.leave(one.call().rank);
+      });
     }
-    tensors[i]->find_faults(outcome.faults);
+    for (std::thread& member : team) member.join();
   }
-  answer.outputs = true;
+  // A device that is gone has taken its memory with it.
+  for (RankRun& one : ranks) {
+    if (one.outcome().kind == Outcome::Kind::crashed) return false;
+  }
+  for (RankRun& one : ranks) one.gather();
+  return true;
 }
 
 }  // namespace nbx::contracts::sandbox

@@ -1,11 +1,12 @@
 // The child's side of one call: a kernel's entry points under guarded memory.
 #pragma once
 
+#include <deque>
 #include <memory>
 
 #include "contracts/child/guarded_memory.hpp"
-#include "contracts/child/kernel_entries.hpp"
 #include "contracts/child/loaded_pack.hpp"
+#include "contracts/child/rank_run.hpp"
 #include "contracts/child/shared_file.hpp"
 #include "contracts/child/wire.hpp"
 
@@ -23,8 +24,9 @@ class CallRunner {
 
  private:
   void dispatch(const LoadedKernel& kernel, const wire::Request& request, wire::Answer& answer);
-  void run_guarded(const LoadedKernel& kernel, const wire::Request& request, CallStructs& structs,
-                   KernelEntries& entries, wire::Answer& answer);
+  void run_guarded(const LoadedKernel& kernel, const wire::Request& request, wire::Answer& answer);
+  /// The ranks of a ring as threads; false where outputs never came to be.
+  bool run_ranks(std::deque<RankRun>& ranks, wire::Operation operation);
   void add_zone(const Zone& zone);
 
   const LoadedPack& pack_;

@@ -9,6 +9,7 @@
 #include "contracts/families/sdpa_family.hpp"
 #include "contracts/families/softmax_family.hpp"
 #include "contracts/families/splash_family.hpp"
+#include "contracts/families/splash_ring_family.hpp"
 
 namespace nbx::contracts {
 
@@ -17,6 +18,7 @@ std::span<const Family* const> families() {
     std::vector<const Family*> list{&softmax_family(), &log_softmax_family(),  &attention_family(),    &sdpa_family(),
                                     &decode_family(),  &paged_append_family(), &paged_decode_family(), &q35_family()};
     for (const SplashRole role : splash_roles) list.push_back(&splash_family(role));
+    for (const bool fixed : {true, false}) list.push_back(&splash_ring_family(fixed));
     return list;
   }();
   return all;

@@ -97,6 +97,7 @@ class SplashInstance final : public Instance {
     return splash_ways({.problem = problem_, .role = role_, .call = call_, .full = full}, clause);
   }
   OwnVerdict own(std::string_view clause, const Call& call, const std::vector<Bytes>& outputs) const override {
+    if (clause == "gate1.centring") return judge_centring(problem_, data_, call, outputs, *last_);
     if (clause != "gate1.lost_mass") return {};
     return judge_lost_mass(problem_, role_, data_, call, outputs);
   }

@@ -45,5 +45,8 @@ std::vector<double> row_shifts(const SplashProblem& problem, const SplashData& d
 /// gate1.lost_mass.
 OwnVerdict judge_lost_mass(const SplashProblem& problem, SplashRole role, const SplashData& data, const Call& call,
                            const std::vector<Bytes>& outputs);
+/// gate1.centring: against the keys before a vector was added to all of them. `moved`: what was evaluated with it.
+OwnVerdict judge_centring(const SplashProblem& problem, const SplashData& data, const Call& call,
+                          const std::vector<Bytes>& outputs, const oracle::Evaluation& moved);
 
 }  // namespace nbx::contracts

@@ -79,6 +79,14 @@ double key(const SplashProblem& p, const Place& at, Random& random) {
       return first ? -12 : 0.5 * x;
     case offset:
       return p.size + x;
+    case moved:
+      return std::fmin(std::fmax(std::rint(4 * random.normal()) / 16, -1.875), 1.875) + moved_by(p, at.d);
+    case apart:
+      return x + (2 * at.position < p.Tk ? p.size : -p.size);
+    case aligned:
+      return !first ? 0 : 2 * at.position < p.Tk ? 1 : -1;
+    case hot_keys:
+      return 4 * at.position >= 3 * p.Tk ? x * p.size : x;
     case uncentred:
       return !first ? 0 : at.position == p.Tk / 2 ? 100 : -100;
     case flush:
@@ -183,11 +191,17 @@ std::vector<double> mean_of_keys(const SplashProblem& p, const SplashData& data)
 
 }  // namespace
 
+double moved_by(const SplashProblem& p, std::int64_t d) {
+  constexpr double of[] = {1, -0.5, 0.25, 0};
+  return p.kind == moved ? p.size * of[d % 4] : 0;
+}
+
 const char* kind_name(SplashKind kind) {
-  constexpr const char* names[] = {"normal",  "scaled",      "sink_head", "hot_block",  "boundary",
-                                   "anti",    "adversarial", "opposed",   "bad_sample", "large_value",
-                                   "zero",    "offset",      "uncentred", "flush",      "negative",
-                                   "markers", "rising",      "last_dims", "clusters"};
+  constexpr const char* names[] = {"normal",      "scaled",  "sink_head",  "hot_block",   "boundary", "anti",
+                                   "adversarial", "opposed", "bad_sample", "large_value", "zero",     "offset",
+                                   "uncentred",   "flush",   "moved",      "apart",       "hot_keys", "aligned",
+                                   "negative",    "markers", "rising",     "last_dims",   "clusters"};
+  static_assert(std::size(names) == static_cast<std::size_t>(clusters) + 1);
   return names[static_cast<int>(kind)];
 }
 
@@ -232,7 +246,7 @@ SplashData make_splash_data(const SplashProblem& p, DLDataType format, std::uint
   auto k = fill(p, format, data.k_shape, Random(seed, name + "/k"), key);
   auto v = fill(p, format, data.v_shape, Random(seed, name + "/v"), value);
   data.window = oracle::splash_window(p.Tk, 256);
-  if (p.kind == boundary) set_norms(p, *q, format, data.window.gate + p.size);
+  if (p.kind == boundary || p.kind == aligned) set_norms(p, *q, format, data.window.gate + p.size);
   if (p.kind == flush) set_norms(p, *q, format, data.window.gate);
   plant(p, format, *k, *v, Random(seed, name + "/plant"));
   data.q = q;

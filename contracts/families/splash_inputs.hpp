@@ -23,6 +23,8 @@ struct SplashData {
   oracle::SplashInput input(const SplashProblem& problem) const;
 };
 
+/// What was added to component d of every key (SplashKind::moved).
+double moved_by(const SplashProblem& problem, std::int64_t d);
 const char* kind_name(SplashKind kind);
 const char* plant_name(SplashPlant plant);
 /// "B=1,H=4,Hk=2,Tq=64,Tk=257,D=64,block_q=16,normal".

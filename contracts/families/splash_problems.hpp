@@ -22,6 +22,10 @@ enum class SplashKind : std::uint8_t {
   offset,       // all keys `size` away from 0 in each component
   uncentred,    // one key at +100, the others at -100
   flush,        // U = gate with all scores at -U, |v| from 2^-20 to 1; shifts are not centred
+  moved,        // multiples of 1/16, and a constant vector of up to `size` added to every key, exactly
+  apart,        // the first half of the keys `size` above 0 in each component, the others as far below
+  hot_keys,     // the last quarter of the keys × size
+  aligned,      // U = gate + size; the first half of the keys at +1, the others at -1, along the queries
   // of the power clause, as attention has them
   negative,
   markers,
@@ -89,6 +93,7 @@ inline constexpr SplashProblem problems[] = {
     {.H = 2, .Tq = 16, .Tk = 130, .kind = scaled, .size = 1.5, .uniform = true},
     {.H = 2, .Tq = 16, .Tk = 130, .kind = offset, .size = 20, .uniform = true, .equality = true, .tier = quick},
     {.H = 2, .Tq = 16, .Tk = 130, .kind = offset, .size = 2000, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 130, .kind = moved, .size = 8, .uniform = true, .tier = quick},
     {.Tq = 8, .Tk = 70, .D = 16, .block_q = 8, .kind = uncentred, .tier = quick},
     {.Tq = 8, .Tk = 70, .D = 16, .block_q = 8, .kind = flush, .uniform = true, .tier = quick},
     {.Tq = 8, .Tk = 70, .D = 16, .block_q = 8, .kind = flush, .ftz = true, .uniform = true},

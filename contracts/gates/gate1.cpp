@@ -112,7 +112,7 @@ Verdict judge_own(Subject& subject) {
 
 bool is_splash(const KernelInfo& kernel, const PackInfo&) { return kernel.family.starts_with("splash"); }
 
-constexpr char lost_mass[] = "gate1.lost_mass";
+constexpr char lost_mass[] = "gate1.lost_mass", centring[] = "gate1.centring";
 
 constexpr Clause table[] = {
     {.id = "gate1.reference",
@@ -136,6 +136,13 @@ constexpr Clause table[] = {
      .applies = is_splash,
      .equality = false,
      .judge = judge_own<lost_mass>},
+    {.id = centring,
+     .sentence = "a constant vector that is added to every key changes no softmax",
+     .source = "the definition: q·c is common to all scores of a row",
+     .gate = 1,
+     .applies = is_splash,
+     .equality = false,
+     .judge = judge_own<centring>},
 };
 
 }  // namespace

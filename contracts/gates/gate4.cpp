@@ -65,6 +65,7 @@ constexpr CallClause calls[] = {
     {"gate4.k_layout", refused, documented},
     {"gate4.profile", refused, documented},
     {"gate4.metadata", refused, documented},
+    {"gate4.ring", refused, documented},
     {"gate4.lengths", refused, documented},
     {"gate4.chunks", refused, documented},
     {"gate4.pool", refused, documented},

@@ -52,6 +52,10 @@
   each(splash_dispatch_f32) \
   each(splash_dispatch_f16) \
   each(splash_dispatch_bf16) \
+  each(splash_ring_f32) \
+  each(splash_ring_bf16) \
+  each(splash_ring_online_f32) \
+  each(splash_ring_online_bf16) \
   each(decode_split_f32) \
   each(decode_split_f16) \
   each(decode_split_bf16) \

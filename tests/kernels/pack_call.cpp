@@ -152,7 +152,8 @@ nbx_problem PackCall::problem() {
   out.tensor_count = tensors_.size();
   out.params = params.data();
   out.param_count = params.size();
-  out.ranks = 1;
+  out.rank = rank, out.ranks = ranks;
+  out.communicator = communicator;
   return out;
 }
 

@@ -55,6 +55,8 @@ struct PackCall {
   std::vector<nbx_param> params;
   std::vector<nbx_param> options;
   nbx_launch launch{};
+  std::int32_t rank = 0, ranks = 1;  // of a ring
+  const nbx_communicator* communicator = nullptr;
   std::string message;
 
   explicit PackCall(const std::string& name);

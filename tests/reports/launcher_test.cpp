@@ -147,6 +147,20 @@ TEST_F(Launcher, InstallsOnlyWhatIsMissing) {
   EXPECT_THAT(read_file(log()), HasSubstr("apt-get update\napt-get install -y --no-install-recommends libfmt-dev\n"));
 }
 
+TEST_F(Launcher, TestsNeedMpiAndTheTreeLearnsOfIt) {
+  program("apt-get", "echo \"apt-get $*\" >> " + log().string() + "\n");
+  program("id", "echo 0\n");
+  ASSERT_EQ(launch({"run"}).code, 0);
+  program("dpkg-query",
+          "shift 3; for p in \"$@\"; do case $p in *openmpi*) ;; *) echo \"installed $p\";; esac; done\n");
+  ASSERT_EQ(launch({"run"}).code, 0);
+  EXPECT_THAT(read_file(log()), Not(HasSubstr("apt-get"))) << "the command alone needs none";
+  ASSERT_EQ(launch({"test"}).code, 0);
+  EXPECT_THAT(
+      read_file(log()),
+      testing::ContainsRegex("apt-get install -y --no-install-recommends libopenmpi-dev openmpi-bin\ncmake -S "));
+}
+
 TEST_F(Launcher, ConfiguresAgainWhereTheTreeWasMoved) {
   ASSERT_EQ(launch({"run"}).code, 0);
   fs::rename(root_.path() / "tree", root_.path() / "moved");

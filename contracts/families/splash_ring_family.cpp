@@ -1,0 +1,163 @@
+#include "contracts/families/splash_ring_family.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "contracts/families/splash_family.hpp"
+
+namespace nbx::contracts {
+namespace {
+
+class RingInstance final : public Instance {
+ public:
+  RingInstance(const SplashRingProblem& problem, bool fixed, DLDataType format, std::uint64_t seed)
+      : problem_(problem), fixed_(fixed), data_(make_ring_data(problem, format, seed)) {
+    if (data_.either) throw std::logic_error(problem_name(problem) + ": a flag may be right either way");
+    call_ = ring_call(problem, fixed, data_, data_.capacity);
+    for (const CallTensor& tensor : call_.tensors) {
+      if (tensor.role == NBX_IN) continue;
+      std::vector<std::string> axes{"batch", "head", "row", "column"};
+      if (tensor.name == "mk_made") axes = {"entry", "batch", "part", "head", "block"};
+      if (tensor.name == "uniform_made") axes = {"rank"};
+      outputs_.push_back({tensor.name, tensor.dtype, tensor.shape, std::move(axes)});
+    }
+  }
+
+  oracle::Evaluation evaluate(std::span<const oracle::Arithmetic> arithmetics) const override {
+    oracle::Evaluation out = oracle::evaluate(input(), arithmetics);
+    if (fixed_)
+      for (auto& more : ring_flag_outputs(problem_, data_, arithmetics.size())) out.outputs.push_back(std::move(more));
+    last_ = std::make_shared<oracle::Evaluation>(out);
+    return out;
+  }
+  oracle::Refine refiner() const override {
+    return [this, attention = oracle::refiner(input())](std::size_t output, std::int64_t element, int bits) {
+      if (output < 2) return attention(output, element, bits);
+      const oracle::Expected& known = last_->outputs[output].expected;
+      const auto at = static_cast<std::size_t>(element);
+      return oracle::Refined{.value = known.value[at], .radius = known.radius[at]};
+    };
+  }
+  oracle::BoundParts parts(const oracle::Arithmetic& arithmetic, std::size_t output,
+                           std::int64_t element) const override {
+    return output < 2 ? oracle::bound_parts(input(), arithmetic, output, element) : oracle::BoundParts{};
+  }
+  std::vector<std::vector<double>> mutate(oracle::Mutant mutant, std::uint64_t position) const override {
+    auto wrong = oracle::mutate(input(), mutant, position);
+    for (std::size_t i = wrong.size(); !wrong.empty() && i < last_->outputs.size(); ++i)
+      wrong.push_back(last_->outputs[i].expected.value);
+    return wrong;
+  }
+  std::vector<Way> ways(std::string_view clause, bool) const override {
+    return ring_ways(problem_, fixed_, data_, clause);
+  }
+  OwnVerdict own(std::string_view clause, const Call& call, const std::vector<Bytes>& outputs) const override {
+    if (clause == "gate1.centring") return judge_centring(problem_.whole, data_.whole, call, outputs, *last_);
+    if (clause == "gate1.lost_mass" && fixed_) return judge_ring_mass(problem_, data_, call, outputs);
+    return {};
+  }
+  /// A ring of one rank is the kernel without a ring: under the same metadata, if no rounding of norms may change it.
+  std::optional<Call> call_as(std::string_view family) const override {
+    if (family == call_.family) return call_;
+    const SplashRole role = fixed_ ? SplashRole::hybrid : SplashRole::online;
+    if (problem_.ranks != 1 || family != (fixed_ ? "splash_hybrid" : "splash_online")) return std::nullopt;
+    for (const oracle::SplashBlock& block : data_.blocks[0])
+      if (block.least != block.most) return std::nullopt;
+    Call out = splash_call(problem_.whole, role, data_.whole);
+    out.family = family;
+    return out;
+  }
+
+  std::vector<std::pair<std::string, std::string>> behind(std::size_t output, std::int64_t element) const override {
+    if (output >= 2) return {};
+    const SplashProblem& w = problem_.whole;
+    const std::int64_t row = output == 0 ? element / data_.whole.v_shape[3] : element;
+    const auto block = static_cast<std::size_t>(row / w.Tq * (w.Tq / w.block_q) + row % w.Tq / w.block_q);
+    std::string text =
+        fmt::format("U = {:.6g} by all keys, gate {}", data_.blocks[0][block].bound, data_.window[0].gate);
+    for (std::size_t r = 1; r < data_.blocks.size(); ++r)
+      text += fmt::format("; {:.6g} by shard {}, gate {}", data_.blocks[r][block].bound, r - 1, data_.window[r].gate);
+    return {{"block", text}, {"rank", fmt::format("{}", row % w.Tq / (w.Tq / problem_.ranks))}};
+  }
+
+ private:
+  oracle::AttentionInput input() const {
+    const oracle::SplashInput all = data_.input(problem_, -1);
+    oracle::AttentionInput in{.q = all.q,
+                              .k = all.k,
+                              .v = all.v,
+                              .bias = {},
+                              .causal = oracle::Causal::none,
+                              .scale = 1.0f,
+                              .lengths = {},
+                              .base_two = true};
+    if (fixed_) in.fixed_shift = ring_shifts(problem_, data_);
+    return in;
+  }
+
+  const SplashRingProblem& problem_;
+  bool fixed_;
+  SplashRingData data_;
+  mutable std::shared_ptr<oracle::Evaluation> last_;
+};
+
+class RingFamily final : public Family {
+ public:
+  explicit RingFamily(bool fixed) : fixed_(fixed) {
+    for (const SplashRingProblem& p : splash_ring_table::problems) {
+      const SplashProblem& w = p.whole;
+      ProblemInfo info;
+      info.name = problem_name(p);
+      info.kind = fmt::format("{}/{}/{}", kind_name(w.kind), plant_name(w.plant), p.ranks);
+      info.tier = w.tier;
+      info.equality = w.equality;
+      info.size_class = w.size_class;
+      info.work = w.B * w.H * w.Tq * w.Tk * (w.D + (w.Dv ? w.Dv : w.D));
+      problems_.push_back(std::move(info));
+    }
+  }
+  std::string_view name() const override { return fixed_ ? "splash_ring" : "splash_ring_online"; }
+  std::span<const ProblemInfo> problems() const override { return problems_; }
+  std::unique_ptr<Instance> make(std::size_t problem, DLDataType format, std::uint64_t seed) const override {
+    return std::make_unique<RingInstance>(splash_ring_table::problems[problem], fixed_, format, seed);
+  }
+  std::vector<Refusal> refusals(DLDataType format, std::uint64_t seed) const override {
+    return ring_refusals(fixed_, small(format, seed));
+  }
+  std::vector<Edge> edges(DLDataType format, std::uint64_t seed) const override {
+    const Call plain = small(format, seed);
+    Call huge = plain;
+    for (CallTensor& tensor : huge.tensors)
+      if (tensor.name == "k" || tensor.name == "v")
+        tensor.strides = {0, (std::int64_t{1} << 31) + 64, tensor.shape[3], 1};
+    return {{"gate4.offsets", "k and v with head stride 2^31+64", huge, plain, {}}};
+  }
+  std::span<const std::string_view> optional_outputs() const override {
+    static constexpr std::string_view names[] = {"mk_made", "uniform_made"};
+    return names;
+  }
+
+ private:
+  /// Two ranks: q [1, 4, 8, 16], k and v [1, 2, 5, 16] each.
+  Call small(DLDataType format, std::uint64_t seed) const {
+    static constexpr SplashRingProblem problem{.whole = {.H = 4, .Hk = 2, .Tq = 16, .Tk = 10, .D = 16, .block_q = 8},
+                                               .ranks = 2};
+    const SplashRingData data = make_ring_data(problem, format, seed);
+    return ring_call(problem, fixed_, data, data.capacity);
+  }
+
+  bool fixed_;
+  std::vector<ProblemInfo> problems_;
+};
+
+}  // namespace
+
+const Family& splash_ring_family(bool fixed) {
+  static const RingFamily with_shift(true), online(false);
+  return fixed ? with_shift : online;
+}
+
+}  // namespace nbx::contracts
