@@ -19,7 +19,7 @@ struct Reduce {
 
   std::int64_t blocks() const { return rows; }
   std::size_t tile_bytes() const {
-    return tile::tile_bytes<float>(1, tile::reduce_chains) + tile::tile_bytes<float>(1, static_cast<int>(stride)) +
+    return tile::tile_bytes<float>(1, tile::reduce_chains) + 2 * tile::tile_bytes<float>(1, static_cast<int>(stride)) +
            tile::tile_bytes<float>(1, 1);
   }
 
@@ -32,17 +32,21 @@ struct Reduce {
     const float* const split_o = o + row * splits * width;
     const auto max_tile = block.template tile<float>(1, tile::reduce_chains);
     const auto share = block.template tile<float>(1, static_cast<int>(splits));
+    const auto part = block.template tile<float>(1, static_cast<int>(splits));  // l of each split
     const auto sum = block.template tile<float>(1, 1);
     tile::reduce_rows<typename R::Max>(
         block, max_tile, 1, splits, [](std::int64_t) { return 0; },
         [=](int, std::int64_t, std::int64_t s) { return split_max[s]; });
     const float max = max_tile(0, 0);
-    block.phase(splits,
-                [=](std::int64_t s) { share(0, static_cast<int>(s)) = R::share(split_max[s], split_sum[s], max); });
+    block.phase(splits, [=](std::int64_t at) {
+      const int s = static_cast<int>(at);
+      part(0, s) = split_sum[s];
+      share(0, s) = R::share(split_max[s], part(0, s), max);
+    });
     block.phase(1, [=](std::int64_t) {
       float chain = 0.0F;
       for (int s = 0; s < splits; ++s) {
-        if (tile::is_term(share(0, s))) chain = tile::fma(share(0, s), split_sum[s], chain);
+        if (tile::is_term(share(0, s))) chain = tile::fma(share(0, s), part(0, s), chain);
       }
       sum(0, 0) = chain;
     });
@@ -52,8 +56,20 @@ struct Reduce {
     const std::int64_t step = out_step;
     block.phase(width, [=](std::int64_t c) {
       float chain = 0.0F;
-      for (int s = 0; s < splits; ++s) {
-        if (tile::is_term(share(0, s))) chain = tile::fma(share(0, s), split_o[s * width + c], chain);
+      // Several at a time, so that their loads do not wait for each other.
+      constexpr int together = 8;
+      for (int first = 0; first < splits; first += together) {
+        float sums[together];
+        NBX_UNROLL
+        for (int i = 0; i < together; ++i) {
+          const int s = first + i;
+          sums[i] = s < splits ? split_o[s * width + c] : 0.0F;
+        }
+        NBX_UNROLL
+        for (int i = 0; i < together; ++i) {
+          const int s = first + i;
+          if (s < splits && tile::is_term(share(0, s))) chain = tile::fma(share(0, s), sums[i], chain);
+        }
       }
       to[c * step] = empty ? tile::encode<T>(0.0F) : R::template output<T>(chain, total);
     });

@@ -18,7 +18,7 @@ struct SegmentSizes {
 };
 
 inline std::size_t segment_bytes(int heads, int width, int depth, int columns) {
-  return tile::tile_bytes<float>(heads, tile::padded(depth, tile::score_chains)) +
+  return tile::tile_bytes<float>(heads, tile::padded(depth, tile::score_strip)) +
          tile::tile_bytes<float>(heads, width) + 2 * tile::tile_bytes<float>(heads, tile::reduce_chains) +
          tile::tile_bytes<float>(4 * heads, columns);
 }
@@ -47,7 +47,7 @@ NBX_DEVICE void segment_partials(Block& block, const SegmentSizes& of, const Par
     }
     return;
   }
-  const int filled = tile::padded(depth, tile::score_chains);
+  const int filled = tile::padded(depth, tile::score_strip);
   const auto q = block.template tile<float>(heads, filled);    // (heads, depth, filled up)
   const auto s = block.template tile<float>(heads, of.width);  // (heads, keys): scores, then weights
   const auto max_tile = block.template tile<float>(heads, tile::reduce_chains);
@@ -58,7 +58,7 @@ NBX_DEVICE void segment_partials(Block& block, const SegmentSizes& of, const Par
   block.phase_rows(heads, filled, query, [=](const auto* from, std::int64_t g, std::int64_t d) {
     float x = 0.0F;
     if (d < depth) x = R::template query<Narrow>(tile::decode(from[d * q_step]));
-    q(static_cast<int>(g), static_cast<int>(d)) = x;
+    q(static_cast<int>(g), tile::score_column(static_cast<int>(d))) = x;
   });
   tile::key_scores(block, s, q, heads, keys, depth, of.k_step, key);
 

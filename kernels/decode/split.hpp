@@ -25,6 +25,8 @@ struct Bias {
 /// size 1 has stride 0. Q is the format that q is stored in, T that of the caches.
 template <class T, class Q, class R>
 struct SplitProgram {
+  static constexpr int resident_blocks = sizeof(T) == 4 ? 2 : 3;
+
   std::int64_t H, Hk, Tk, group, members, parts, splits, width;
   int D, Dv;
   pack::Causal causal;

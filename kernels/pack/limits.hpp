@@ -11,10 +11,6 @@ constexpr nbx_kernel with_limits(nbx_kernel kernel, const nbx_limits& limits) {
   return kernel;
 }
 
-/// The streaming of whole cache rows through registers does not fit 255 of them: nvcc 13.0 spills up to 1,028 bytes and
-/// takes up to 688 of stack in decode.split. The limit stands until the kernels are narrower, and is to come down then.
-inline constexpr nbx_limits streaming_limits{sizeof(nbx_limits), 0, 1024, 2048, 0};
-
 /// For sm_120 nvcc 13.0 spills 20 bytes of the score stage's arguments into 8 of stack, and never loads them.
 inline constexpr nbx_limits score_limits{sizeof(nbx_limits), 0, 8, 20, 0};
 

@@ -22,6 +22,8 @@ struct Rules : decode::Rules {
 /// positions the block looks the page up once.
 template <class T, class Q, class R>
 struct SplitProgram {
+  static constexpr int resident_blocks = sizeof(T) == 4 ? 2 : 3;
+
   std::int64_t H, Hk, most_keys, group, members, parts, splits, width, page_tokens, pages;
   int D, Dv;
   float scale;
@@ -82,9 +84,11 @@ struct SplitProgram {
     const std::int64_t q_between = between * q_at.stride[1];
     const T* const k_head = k + kv_head * k_at.stride[1];
     const T* const v_head = v + kv_head * v_at.stride[1];
+    constexpr std::uint32_t tile_positions = position_tile;
     const auto place = [=](tile::Tile<std::int64_t> starts, std::int64_t j, std::int64_t token) {
-      const std::int64_t position = first + j;
-      return starts(0, static_cast<int>(position / position_tile - first_tile)) + position % position_tile * token;
+      const auto position = static_cast<std::uint32_t>(first + j);  // below 2^21
+      const auto number = static_cast<int>(position / tile_positions - static_cast<std::uint32_t>(first_tile));
+      return starts(0, number) + static_cast<std::int64_t>(position % tile_positions) * token;
     };
     decode::segment_partials<R, T>(
         block, of, to, false, [=](std::int64_t g) { return q_row + g * q_between; },

@@ -6,6 +6,6 @@ namespace nbx::kernels {
 
 static constexpr char vec_name[] = "decode.vec.f16";
 const nbx_kernel paged_decode_f16 = pack::with_limits(
-    pack::describe<paged::DecodeKernel<tile::f16, vec_name>>("paged.decode.f16", __FILE__), pack::streaming_limits);
+    pack::describe<paged::DecodeKernel<tile::f16, vec_name>>("paged.decode.f16", __FILE__), pack::tight_limits);
 
 }  // namespace nbx::kernels

@@ -5,6 +5,6 @@
 namespace nbx::kernels {
 
 const nbx_kernel paged_published_f32 = pack::with_limits(
-    pack::describe<paged::PublishedKernel<float>>("paged.published.f32", __FILE__), pack::streaming_limits);
+    pack::describe<paged::PublishedKernel<float>>("paged.published.f32", __FILE__), pack::tight_limits);
 
 }  // namespace nbx::kernels

@@ -1,10 +1,8 @@
 #include "kernels/pack/kernels.hpp"
-#include "kernels/pack/limits.hpp"
 #include "kernels/q35/kernel.hpp"
 
 namespace nbx::kernels {
 
-const nbx_kernel q35_partial_e4m3 = pack::with_limits(
-    pack::describe<q35::PartialKernel<tile::e4m3>>("q35.partial.e4m3", __FILE__), pack::streaming_limits);
+const nbx_kernel q35_partial_e4m3 = pack::describe<q35::PartialKernel<tile::e4m3>>("q35.partial.e4m3", __FILE__);
 
 }  // namespace nbx::kernels

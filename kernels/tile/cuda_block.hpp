@@ -45,13 +45,9 @@ class CudaBlock {
     if (rows == 1) {
       const auto row = prepare(std::int64_t{0});
       for (std::int64_t c = threadIdx.x; c < columns; c += blockDim.x) item(row, std::int64_t{0}, c);
-    } else {  // a tile: both numbers fit in 32 bits
-      const auto width = static_cast<unsigned>(columns);
-      const auto items = static_cast<unsigned>(rows * columns);
-      for (unsigned i = threadIdx.x; i < items; i += blockDim.x) {
-        const std::int64_t r = i / width;
-        item(prepare(r), r, static_cast<std::int64_t>(i % width));
-      }
+    } else {
+      each_place(rows, columns,
+                 [&](unsigned r, unsigned c) { item(prepare(std::int64_t{r}), std::int64_t{r}, std::int64_t{c}); });
     }
     __syncthreads();
   }
@@ -62,23 +58,48 @@ class CudaBlock {
   template <class Prepare, class Predicate>
   NBX_DEVICE bool any(std::int64_t rows, std::int64_t columns, const Prepare& prepare, const Predicate& predicate) {
     int found = 0;
-    const auto width = static_cast<unsigned>(columns);
-    const auto items = static_cast<unsigned>(rows * columns);
-    for (unsigned i = threadIdx.x; i < items; i += blockDim.x) {
-      const std::int64_t r = i / width;
-      found |= predicate(prepare(r), r, static_cast<std::int64_t>(i % width)) ? 1 : 0;
-    }
+    each_place(rows, columns, [&](unsigned r, unsigned c) {
+      found |= predicate(prepare(std::int64_t{r}), std::int64_t{r}, std::int64_t{c}) ? 1 : 0;
+    });
     return __syncthreads_or(found) != 0;
   }
 
  private:
+  /// visit(r, c) for this thread's places of a tile, whose numbers fit in 32 bits. A division for each would cost more
+  /// than most items do.
+  template <class Visit>
+  NBX_DEVICE static void each_place(std::int64_t rows, std::int64_t columns, const Visit& visit) {
+    const auto height = static_cast<unsigned>(rows), width = static_cast<unsigned>(columns);
+    if (width == 0) return;
+    const unsigned down = blockDim.x / width, across = blockDim.x % width;
+    unsigned r = threadIdx.x / width, c = threadIdx.x % width;
+    while (r < height) {
+      visit(r, c);
+      r += down, c += across;
+      if (c >= width) {
+        c -= width;
+        ++r;
+      }
+    }
+  }
+
   std::int64_t index_;
   std::byte* memory_;
   std::size_t used_ = 0;
 };
 
+/// How many blocks of a program a multiprocessor is to hold, which bounds the registers of a thread; 0: any number.
 template <class Program>
-__global__ void __launch_bounds__(threads_per_block)
+constexpr int resident_blocks() {
+  if constexpr (requires { Program::resident_blocks; }) {
+    return Program::resident_blocks;
+  } else {
+    return 0;
+  }
+}
+
+template <class Program>
+__global__ void __launch_bounds__(threads_per_block, resident_blocks<Program>())
     entry(const __grid_constant__ Program program, std::int64_t first) {
   extern __shared__ __align__(64) unsigned char memory[];
   CudaBlock block(first + static_cast<std::int64_t>(blockIdx.x), reinterpret_cast<std::byte*>(memory));

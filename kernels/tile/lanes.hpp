@@ -21,12 +21,11 @@ struct Lanes {
   /// a · b + c in each lane, rounded once.
   static Lanes fma(Lanes a, Lanes b, Lanes c) { return {_mm256_fmadd_ps(a.value, b.value, c.value)}; }
   static Lanes add(Lanes a, Lanes b) { return {_mm256_add_ps(a.value, b.value)}; }
-  /// to[i] = ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)) of from[i], i < 4.
+  /// to[i] = (0 + 1) + (2 + 3) of from[i], to[4 + i] = (4 + 5) + (6 + 7) of it, i < 4.
   static void sums_of_neighbours(const Lanes* from, float* to) {
     const __m256 first = _mm256_hadd_ps(from[0].value, from[1].value);
     const __m256 second = _mm256_hadd_ps(from[2].value, from[3].value);
-    const __m256 fours = _mm256_hadd_ps(first, second);  // the lower four of all, then the upper four
-    _mm_storeu_ps(to, _mm_add_ps(_mm256_castps256_ps128(fours), _mm256_extractf128_ps(fours, 1)));
+    _mm256_storeu_ps(to, _mm256_hadd_ps(first, second));  // the lower four of all, then the upper four
   }
 };
 
@@ -62,7 +61,8 @@ struct Lanes {
   static void sums_of_neighbours(const Lanes* from, float* to) {
     for (int i = 0; i < 4; ++i) {
       const float* const v = from[i].value;
-      to[i] = ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+      to[i] = (v[0] + v[1]) + (v[2] + v[3]);
+      to[4 + i] = (v[4] + v[5]) + (v[6] + v[7]);
     }
   }
 };

@@ -84,6 +84,39 @@ NBX_FUNCTION float fold(int n, const Term& term) {
   return detail::fold_halves<Operation, Width>(part);
 }
 
+#if NBX_DEVICE_CODE
+namespace detail {
+
+/// Terms of a row that a warp reduces as fast as the block does.
+inline constexpr int longest_for_a_warp = 1024;
+
+/// A warp a row, four chains a thread: their folds need no barrier.
+template <class Operation, class Block, class Prepare, class Term>
+NBX_DEVICE void reduce_by_warps(Block& block, Tile<float> out, int rows, int n, const Prepare& prepare,
+                                const Term& term) {
+  block.warps(rows, [=](int r) {
+    const auto row = prepare(std::int64_t{r});
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    float chain[4] = {Operation::identity, Operation::identity, Operation::identity, Operation::identity};
+    for (int first = 0; first < n; first += reduce_chains) {
+      NBX_UNROLL
+      for (int k = 0; k < 4; ++k) {
+        const int place = first + 32 * k + lane;
+        if (place < n) chain[k] = Operation::combine(chain[k], term(row, std::int64_t{r}, std::int64_t{place}));
+      }
+    }
+    float one = Operation::combine(Operation::combine(chain[0], chain[2]), Operation::combine(chain[1], chain[3]));
+    NBX_UNROLL
+    for (int width = 16; width > 0; width /= 2) {
+      one = Operation::combine(one, __shfl_down_sync(0xFFFFFFFFU, one, static_cast<unsigned>(width)));
+    }
+    if (lane == 0) out(r, 0) = one;
+  });
+}
+
+}  // namespace detail
+#endif
+
 /// out(r, 0) = the reduction of term(prepare(r), r, c) over c < n, for each row r. term is called once for each (r, c)
 /// and may store what belongs to that place. `out` is (rows, reduce_chains); its other columns are scratch.
 template <class Operation, class Block, class Prepare, class Term>
@@ -97,6 +130,11 @@ NBX_DEVICE void reduce_rows(Block& block, Tile<float> out, std::int64_t rows, st
       return;
     }
   }
+#if NBX_DEVICE_CODE
+  if (rows >= 4 || n <= detail::longest_for_a_warp) {
+    return detail::reduce_by_warps<Operation>(block, out, static_cast<int>(rows), static_cast<int>(n), prepare, term);
+  }
+#endif
   block.phase_rows(rows, reduce_chains, prepare, [=](const auto& row, std::int64_t r, std::int64_t c) {
     float chain = Operation::identity;
     for (std::int64_t place = c; place < n; place += reduce_chains) {
@@ -105,11 +143,9 @@ NBX_DEVICE void reduce_rows(Block& block, Tile<float> out, std::int64_t rows, st
     out(static_cast<int>(r), static_cast<int>(c)) = chain;
   });
   for (int width = reduce_chains / 2; width > 0; width /= 2) {
-    block.phase(rows * width, [=](std::int64_t i) {
-      const int r = static_cast<int>(i / width);
-      const int c = static_cast<int>(i % width);
-      out(r, c) = Operation::combine(out(r, c), out(r, c + width));
-    });
+    block.phase_rows(
+        rows, width, [=](std::int64_t r) { return out.row(static_cast<int>(r)); },
+        [=](float* row, std::int64_t, std::int64_t c) { row[c] = Operation::combine(row[c], row[c + width]); });
   }
 }
 

@@ -1,12 +1,31 @@
 // Keys and values that stream through registers: each is read once for all query rows of a block, and kept in no tile.
 //
-// Both operations take rows of memory by a function row(j), elements `step` apart, and state an order that a half-warp
-// keeps without leaving its registers: 16 threads hold a row, eight elements each.
+// Both operations take rows of memory by a function row(j), elements `step` apart, and state an order that a few
+// threads keep in their registers: eight hold a row of K, sixteen one of V, eight elements each.
 #pragma once
 
 #include "kernels/tile/block.hpp"
 #include "kernels/tile/dot.hpp"
 #include "kernels/tile/number.hpp"
+
+namespace nbx::tile {
+
+/// Rows of q as key_scores reads them: filled up with +0 to a multiple of this.
+inline constexpr int score_strip = 64;
+/// The chains of a score.
+inline constexpr int score_chains = 32;
+/// The column of a tile of q where element d lies: of each strip of 64 first the lower halves of all eights, then the
+/// upper halves. A chain's elements are then 32 columns apart, and threads that hold an eight each read neighbours.
+NBX_FUNCTION int score_column(int d) {
+  return d / score_strip * score_strip + d % 8 / 4 * score_chains + d % score_strip / 8 * 4 + d % 4;
+}
+
+/// The chains of a sum over keys.
+inline constexpr int value_chains = 8;
+/// The longest row.
+inline constexpr int longest_row = 512;
+
+}  // namespace nbx::tile
 
 #if defined(__CUDACC__)
 #include "kernels/tile/stream_cuda.hpp"
@@ -16,17 +35,10 @@
 
 namespace nbx::tile {
 
-/// Rows of q as key_scores reads them: filled up with +0 to a multiple of this.
-inline constexpr int score_chains = 128;
-/// The chains of a sum over keys.
-inline constexpr int value_chains = 8;
-/// The longest row that the CUDA back end holds in registers.
-inline constexpr int longest_row = 512;
-
-/// out(g, j) = q_g · key_j for g < heads, j < keys. q is (heads, padded(depth, 128)), +0 behind `depth`, and a key is
-/// taken as if filled up likewise. 128 chains of fp32 fma from +0: chain c takes the elements c, c + 128, … in rising
-/// order. Chains are then added: neighbours (0 and 1, 2 and 3, …) within each eight, three times, and the sixteen sums
-/// in halves (i += i + 8, i += i + 4, …).
+/// out(g, j) = q_g · key_j for g < heads, j < keys. q is (heads, padded(depth, score_strip)), its elements at
+/// score_column(), +0 behind `depth`, and a key is taken as if filled up likewise. 32 chains of fp32 fma from +0: chain
+/// 4i + n takes the elements d of d / 8 % 8 = i and d % 4 = n in rising order. Chains are then added: neighbours (0 and
+/// 1, 2 and 3) within each four, twice, and the eight sums in halves (i += i + 4, i += i + 2, …).
 template <class Block, class Row>
 NBX_DEVICE void key_scores(Block& block, Tile<float> out, Tile<float> q, int heads, int keys, int depth,
                            std::int64_t step, const Row& row) {

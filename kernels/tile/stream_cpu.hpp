@@ -10,33 +10,35 @@
 
 namespace nbx::tile::detail {
 
-/// The 128 chains of a score, side by side.
+/// The chains of a score, side by side.
 struct ScoreChains {
-  static constexpr int vectors = 128 / Lanes::count;
+  static constexpr int vectors = score_chains / Lanes::count;
+  static_assert(vectors == 4);
   Lanes chain[vectors];
 
-  /// The chains added up: neighbours within each eight, then the eights in halves.
+  /// The chains added up: neighbours within each four, then the fours in halves. Four 2i is the lower half of chain[i].
   float sum() const {
-    float eight[vectors];
-    for (int i = 0; i < vectors; i += 4) Lanes::sums_of_neighbours(chain + i, eight + i);
-    for (int width = vectors / 2; width > 0; width /= 2) {
-      for (int i = 0; i < width; ++i) eight[i] += eight[i + width];
-    }
-    return eight[0];
+    float lower_upper[2 * vectors];
+    Lanes::sums_of_neighbours(chain, lower_upper);
+    const float* const lower = lower_upper;
+    const float* const upper = lower_upper + vectors;
+    return ((lower[0] + lower[2]) + (lower[1] + lower[3])) + ((upper[0] + upper[2]) + (upper[1] + upper[3]));
   }
 };
 
-/// q · key over `depth` elements, both filled up with +0 to a multiple of 8. Chains that only take padding stay at +0,
-/// where 0 · 0 + 0 would leave them.
+/// q · key over `depth` elements, both at score_column() and filled up with +0 to a multiple of 16. Chains that only
+/// take padding stay at +0, where 0 · 0 + 0 would leave them.
 inline float chained_score(const float* q, const float* key, int depth) {
   ScoreChains chains;
   for (Lanes& lanes : chains.chain) lanes = Lanes::all(0.0F);
-  for (int first = 0; first < depth; first += 128) {
-    const int used = (depth - first + Lanes::count - 1) / Lanes::count;
+  for (int first = 0; first < depth; first += score_strip) {
+    const int used = (depth - first + 15) / 16;  // vectors of each half of the strip
     const int count = used < ScoreChains::vectors ? used : ScoreChains::vectors;
-    for (int i = 0; i < count; ++i) {
-      const int d = first + i * Lanes::count;
-      chains.chain[i] = Lanes::fma(Lanes::load(q + d), Lanes::load(key + d), chains.chain[i]);
+    for (int half = first; half < first + score_strip; half += score_chains) {
+      for (int i = 0; i < count; ++i) {
+        const int d = half + i * Lanes::count;
+        chains.chain[i] = Lanes::fma(Lanes::load(q + d), Lanes::load(key + d), chains.chain[i]);
+      }
     }
   }
   return chains.sum();
@@ -45,16 +47,18 @@ inline float chained_score(const float* q, const float* key, int depth) {
 template <class Block, class Row>
 void key_scores(Block& block, Tile<float> out, Tile<float> q, int heads, int keys, int depth, std::int64_t step,
                 const Row& row) {
-  const int filled = padded(depth, Lanes::count);
+  const int filled = padded(depth, 16);
   block.phase(keys, [=](std::int64_t j) {
     alignas(tile_alignment) float key[512];
     const auto* const from = row(j);
-    if (step == 1) {
-      for (int d = 0; d < depth; ++d) key[d] = decode(from[d]);
-    } else {
-      for (int d = 0; d < depth; ++d) key[d] = decode(from[d * step]);
+    for (int four = 0; four < filled; four += 4) {
+      float* const to = key + score_column(four);
+      if (step == 1 && four + 4 <= depth) {
+        for (int i = 0; i < 4; ++i) to[i] = decode(from[four + i]);
+      } else {
+        for (int i = 0; i < 4; ++i) to[i] = four + i < depth ? decode(from[(four + i) * step]) : 0.0F;
+      }
     }
-    for (int d = depth; d < filled; ++d) key[d] = 0.0F;
     for (int g = 0; g < heads; ++g) out(g, static_cast<int>(j)) = chained_score(q.row(g), key, depth);
   });
 }

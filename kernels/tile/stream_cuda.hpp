@@ -1,5 +1,6 @@
-// The CUDA forms of stream.hpp. A half-warp holds one row of K or V, eight elements a thread and piece of 128; four
-// rows of K are in flight at a time, and of V as many as the loop is unrolled to.
+// The CUDA forms of stream.hpp. Eight threads hold a row of K and sixteen one of V, eight neighbouring elements a
+// thread; a row longer than that lies in several such strips. While one round of rows is computed with, the next is on
+// its way.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -10,8 +11,10 @@
 
 namespace nbx::tile::detail {
 
-inline constexpr int piece = 8;       // elements of a row that a thread holds together
-inline constexpr int row_lanes = 16;  // threads that hold a row
+inline constexpr int piece = 8;         // elements of a row that a thread holds together
+inline constexpr int key_lanes = 8;     // threads that hold a row of K, a strip of 64 each time
+inline constexpr int value_lanes = 16;  // threads that hold a row of V, a strip of 128 each time
+inline constexpr int key_strip = key_lanes * piece, value_strip = value_lanes * piece;
 inline constexpr unsigned all_lanes = 0xFFFFFFFFU;
 
 /// Eight elements as they lie in memory.
@@ -49,13 +52,6 @@ __device__ __forceinline__ float load_element(const T* row, int column, int colu
   return column < columns ? decode(row[column * step]) : 0.0F;
 }
 
-/// The compiler may not unpack `of` before this point: for all heads at once that takes more registers than it saves.
-template <class T>
-__device__ __forceinline__ void keep_packed(Piece<T>& of) {
-#pragma unroll
-  for (std::uint32_t& word : of.word) asm volatile("" : "+r"(word));
-}
-
 /// Whether all rows may be read in whole pieces: contiguous, whole and aligned. For all threads of the block alike.
 template <class Row>
 __device__ __forceinline__ bool whole_pieces(const Row& row, int keys, int columns, std::int64_t step) {
@@ -67,89 +63,132 @@ __device__ __forceinline__ bool whole_pieces(const Row& row, int keys, int colum
   return __syncthreads_and(whole ? 1 : 0) != 0;
 }
 
-/// The sum of a thread's eight chains: neighbours, three times.
-__device__ __forceinline__ float sum_of_neighbours(const float (&chain)[piece]) {
-  return ((chain[0] + chain[1]) + (chain[2] + chain[3])) + ((chain[4] + chain[5]) + (chain[6] + chain[7]));
+/// The sum of a thread's four chains: neighbours, twice.
+__device__ __forceinline__ float sum_of_neighbours(const float (&chain)[4]) {
+  return (chain[0] + chain[1]) + (chain[2] + chain[3]);
 }
 
-/// Eight elements of a row of q.
+/// Eight elements of a row of q, where score_column() put them.
 struct Query {
   float item[piece];
 };
-__device__ __forceinline__ Query load_query(const float* at) {
-  const float4 low = *reinterpret_cast<const float4*>(at), high = *reinterpret_cast<const float4*>(at + 4);
+__device__ __forceinline__ Query load_query(const float* row, int strip, int lane) {
+  const float* const at = row + strip * key_strip + lane * (piece / 2);
+  const float4 low = *reinterpret_cast<const float4*>(at), high = *reinterpret_cast<const float4*>(at + key_strip / 2);
   return {{low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w}};
 }
 
-/// Adds up the sixteen sums of four keys in halves. Threads 8 apart share the keys: each goes on with two of the four,
-/// then with one. The first of four threads stores it.
+/// Adds up the eight sums of `Keys` keys in halves. Threads 4 apart share the keys, if there are several, and threads 2
+/// apart if there are still: each goes on with one half of them. The first of the threads that end with a key stores
+/// it.
+template <int Keys>
 __device__ __forceinline__ void store_scores(Tile<float> out, int g, int first, int keys, int lane,
-                                             const float (&sum)[4]) {
-  const bool upper = (lane & 8) != 0;
-  float a = upper ? sum[2] : sum[0], b = upper ? sum[3] : sum[1];
-  a += __shfl_xor_sync(all_lanes, upper ? sum[0] : sum[2], 8);
-  b += __shfl_xor_sync(all_lanes, upper ? sum[1] : sum[3], 8);
-  const bool second = (lane & 4) != 0;
-  float one = second ? b : a;
-  one += __shfl_xor_sync(all_lanes, second ? a : b, 4);
-  one += __shfl_xor_sync(all_lanes, one, 2);
+                                             float (&sum)[Keys]) {
+  int r = 0;
+  float one = 0.0F;
+  if constexpr (Keys == 4) {
+    const bool upper = (lane & 4) != 0, second = (lane & 2) != 0;
+    float a = upper ? sum[2] : sum[0], b = upper ? sum[3] : sum[1];
+    a += __shfl_xor_sync(all_lanes, upper ? sum[0] : sum[2], 4);
+    b += __shfl_xor_sync(all_lanes, upper ? sum[1] : sum[3], 4);
+    one = second ? b : a;
+    one += __shfl_xor_sync(all_lanes, second ? a : b, 2);
+    r = (upper ? 2 : 0) + (second ? 1 : 0);
+  } else if constexpr (Keys == 2) {
+    const bool upper = (lane & 4) != 0;
+    one = upper ? sum[1] : sum[0];
+    one += __shfl_xor_sync(all_lanes, upper ? sum[0] : sum[1], 4);
+    one += __shfl_xor_sync(all_lanes, one, 2);
+    r = upper ? 1 : 0;
+  } else {
+    one = sum[0] + __shfl_xor_sync(all_lanes, sum[0], 4);
+    one += __shfl_xor_sync(all_lanes, one, 2);
+  }
   one += __shfl_xor_sync(all_lanes, one, 1);
-  const int r = (upper ? 2 : 0) + (second ? 1 : 0);
-  if ((lane & 3) == 0 && first + r < keys) out(g, first + r) = one;
+  constexpr int sharing = key_lanes / Keys - 1;
+  if ((lane & sharing) == 0 && first + r < keys) out(g, first + r) = one;
 }
 
-/// Each half-warp of the block takes the next four keys, until there are none. Rows of up to two pieces are held for
-/// all heads; longer ones, and rows of other layouts, are read again for each.
-template <int Pieces, bool Whole, class Row>
-__device__ void key_scores_of(Tile<float> out, Tile<float> q, int heads, int keys, int depth, std::int64_t step,
-                              const Row& row) {
-  constexpr int together = 4;
-  constexpr bool holds = Whole && Pieces <= 2;
+/// Rows of whole pieces, at most Strips · 64 long. Each eight threads of the block take the next few keys, until there
+/// are none, and hold them for all heads.
+template <int Strips, class Row>
+__device__ void whole_key_scores(Tile<float> out, Tile<float> q, int heads, int keys, int depth, const Row& row) {
+  constexpr int together = Strips <= 2 ? 4 : 2;
   using T = std::remove_cv_t<std::remove_pointer_t<decltype(row(0))>>;
-  const int half = static_cast<int>(threadIdx.x) / row_lanes, halves = static_cast<int>(blockDim.x) / row_lanes;
-  const int lane = static_cast<int>(threadIdx.x) % row_lanes;
-  const int rounds = static_cast<int>(ceil_div(keys, together * halves));
-#pragma unroll 1
-  for (int round = 0; round < rounds; ++round) {
-    const int first = (round * halves + half) * together;
-    // Rows behind the last are read as the last, and their scores are dropped.
-    const T* from[together];
+  const int group = static_cast<int>(threadIdx.x) / key_lanes, groups = static_cast<int>(blockDim.x) / key_lanes;
+  const int lane = static_cast<int>(threadIdx.x) % key_lanes;
+  Piece<T> next[together][Strips];
+  // Rows behind the last are read as the last, and their scores are dropped.
+  const auto load = [&](int first) {
 #pragma unroll
-    for (int r = 0; r < together; ++r) from[r] = row(first + r < keys ? first + r : keys - 1);
-    Piece<T> key[together][holds ? Pieces : 1];
-    if constexpr (holds) {
+    for (int r = 0; r < together; ++r) {
+      const T* const from = row(first + r < keys ? first + r : keys - 1);
 #pragma unroll
-      for (int r = 0; r < together; ++r) {
-#pragma unroll
-        for (int n = 0; n < Pieces; ++n) key[r][n] = load_piece(from[r], n * 128 + lane * piece, depth);
-      }
+      for (int n = 0; n < Strips; ++n) next[r][n] = load_piece(from, n * key_strip + lane * piece, depth);
     }
+  };
+  load(group * together);
 #pragma unroll 1
-    for (int g = 0; g < heads; ++g) {
-      float chain[together][piece] = {};
+  for (int start = 0; start < keys; start += together * groups) {
+    const int first = start + group * together;
+    float key[together][Strips][piece];
 #pragma unroll
-      for (int n = 0; n < Pieces; ++n) {
-        const int column = n * 128 + lane * piece;
-        const Query query = load_query(q.row(g) + column);
+    for (int r = 0; r < together; ++r) {
 #pragma unroll
-        for (int r = 0; r < together; ++r) {
-          if constexpr (Whole) {
-            if constexpr (!holds) key[r][0] = load_piece(from[r], column, depth);
-            Piece<T>& of = key[r][holds ? n : 0];
-            keep_packed(of);
+      for (int n = 0; n < Strips; ++n) {
 #pragma unroll
-            for (int e = 0; e < piece; ++e) chain[r][e] = fma(query.item[e], element(of, e), chain[r][e]);
-          } else {
-#pragma unroll
-            for (int e = 0; e < piece; ++e) {
-              chain[r][e] = fma(query.item[e], load_element(from[r], column + e, depth, step), chain[r][e]);
-            }
-          }
+        for (int e = 0; e < piece; ++e) {
+          key[r][n][e] = element(next[r][n], e);
+          asm volatile("" : "+f"(key[r][n][e]));  // else the compiler unpacks it for each head anew
         }
       }
-      const float sum[together] = {sum_of_neighbours(chain[0]), sum_of_neighbours(chain[1]),
-                                   sum_of_neighbours(chain[2]), sum_of_neighbours(chain[3])};
-      store_scores(out, g, first, keys, lane, sum);
+    }
+    if (start + together * groups < keys) load(first + together * groups);
+#pragma unroll 1
+    for (int g = 0; g < heads; ++g) {
+      float chain[together][4] = {};
+#pragma unroll
+      for (int n = 0; n < Strips; ++n) {
+        if (n * key_strip >= depth) break;  // where q has no columns
+        const Query query = load_query(q.row(g), n, lane);
+#pragma unroll
+        for (int r = 0; r < together; ++r) {
+#pragma unroll
+          for (int e = 0; e < piece; ++e) chain[r][e % 4] = fma(query.item[e], key[r][n][e], chain[r][e % 4]);
+        }
+      }
+      float sum[together];
+#pragma unroll
+      for (int r = 0; r < together; ++r) sum[r] = sum_of_neighbours(chain[r]);
+      store_scores<together>(out, g, first, keys, lane, sum);
+    }
+  }
+}
+
+/// Rows of any length and layout, one key at a time, read again for each head.
+template <class Row>
+__device__ void any_key_scores(Tile<float> out, Tile<float> q, int heads, int keys, int depth, std::int64_t step,
+                               const Row& row) {
+  const int group = static_cast<int>(threadIdx.x) / key_lanes, groups = static_cast<int>(blockDim.x) / key_lanes;
+  const int lane = static_cast<int>(threadIdx.x) % key_lanes;
+#pragma unroll 1
+  for (int start = 0; start < keys; start += groups) {
+    const int j = start + group;
+    const auto* const from = row(j < keys ? j : keys - 1);
+#pragma unroll 1
+    for (int g = 0; g < heads; ++g) {
+      float chain[4] = {};
+#pragma unroll 1
+      for (int n = 0; n * key_strip < depth; ++n) {
+        const Query query = load_query(q.row(g), n, lane);
+#pragma unroll
+        for (int e = 0; e < piece; ++e) {
+          const int column = n * key_strip + lane * piece + e;
+          chain[e % 4] = fma(query.item[e], load_element(from, column, depth, step), chain[e % 4]);
+        }
+      }
+      float sum[1] = {sum_of_neighbours(chain)};
+      store_scores<1>(out, g, j, keys, lane, sum);
     }
   }
 }
@@ -157,58 +196,51 @@ __device__ void key_scores_of(Tile<float> out, Tile<float> q, int heads, int key
 template <class Block, class Row>
 __device__ void key_scores(Block&, Tile<float> out, Tile<float> q, int heads, int keys, int depth, std::int64_t step,
                            const Row& row) {
-  if (whole_pieces(row, keys, depth, step)) {
-    if (depth <= 128) return key_scores_of<1, true>(out, q, heads, keys, depth, step, row);
-    if (depth <= 256) return key_scores_of<2, true>(out, q, heads, keys, depth, step, row);
-    return key_scores_of<4, true>(out, q, heads, keys, depth, step, row);
+  if (depth > 4 * key_strip || !whole_pieces(row, keys, depth, step)) {
+    return any_key_scores(out, q, heads, keys, depth, step, row);
   }
-  if (depth <= 128) return key_scores_of<1, false>(out, q, heads, keys, depth, step, row);
-  if (depth <= 256) return key_scores_of<2, false>(out, q, heads, keys, depth, step, row);
-  key_scores_of<4, false>(out, q, heads, keys, depth, step, row);
+  if (depth <= 2 * key_strip) return whole_key_scores<2>(out, q, heads, keys, depth, row);
+  whole_key_scores<4>(out, q, heads, keys, depth, row);
 }
 
-/// Heads g … g + Heads − 1. Warp w holds the chains w and w + 4, one a half.
-template <int Heads, int Pieces, bool Whole, class Row>
-__device__ void weigh(Tile<float> scratch, Tile<float> weights, int g, int keys, int columns, std::int64_t step,
+/// Chains c and c + 4 of heads g … g + Heads − 1 for the columns of the strip from `column` on, added up. Warp w holds
+/// chain w in its first half and w + 4 in its second.
+template <int Heads, class Row>
+__device__ void weigh(Tile<float> scratch, Tile<float> weights, int g, int keys, int column, int columns,
                       const Row& row) {
+  constexpr int together = 4;
   using T = std::remove_cv_t<std::remove_pointer_t<decltype(row(0))>>;
-  constexpr int together = !Whole ? 1 : Pieces == 1 ? 4 : Pieces == 2 ? 2 : 1;  // keys in flight
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % row_lanes;
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % value_lanes;
   const int chain = warp + ((threadIdx.x & 16U) != 0 ? 4 : 0);
-  float sum[Heads][Pieces][piece] = {};
-#pragma unroll 1
-  for (int first = chain; first < keys; first += 8 * together) {
-    Piece<T> value[together][Pieces];
-    if constexpr (Whole) {
-#pragma unroll
-      for (int t = 0; t < together; ++t) {
-        const T* const from = row(first + 8 * t < keys ? first + 8 * t : first);
-#pragma unroll
-        for (int n = 0; n < Pieces; ++n) value[t][n] = load_piece(from, n * 128 + lane * piece, columns);
-      }
-    }
+  float sum[Heads][piece] = {};
+  Piece<T> next[together];
+  const auto load = [&](int first) {
 #pragma unroll
     for (int t = 0; t < together; ++t) {
-      const int j = first + 8 * t;
+      const T* const from = row(first + value_chains * t < keys ? first + value_chains * t : keys - 1);
+      next[t] = load_piece(from, column + lane * piece, columns);
+    }
+  };
+  load(chain);
+#pragma unroll 1
+  for (int first = chain; first < keys; first += value_chains * together) {
+    Piece<T> value[together];
+#pragma unroll
+    for (int t = 0; t < together; ++t) value[t] = next[t];
+    if (first + value_chains * together < keys) load(first + value_chains * together);
+#pragma unroll
+    for (int t = 0; t < together; ++t) {
+      const int j = first + value_chains * t;
       if (j >= keys) break;
-      float weight[Heads];
+      float v[piece];
 #pragma unroll
-      for (int h = 0; h < Heads; ++h) weight[h] = weights(g + h, j);
+      for (int e = 0; e < piece; ++e) v[e] = element(value[t], e);
 #pragma unroll
-      for (int n = 0; n < Pieces; ++n) {
+      for (int h = 0; h < Heads; ++h) {
+        const float weight = weights(g + h, j);
+        if (!is_term(weight)) continue;
 #pragma unroll
-        for (int e = 0; e < piece; ++e) {
-          float v = 0.0F;
-          if constexpr (Whole) {
-            v = element(value[t][n], e);
-          } else {
-            v = load_element(row(j), n * 128 + lane * piece + e, columns, step);
-          }
-#pragma unroll
-          for (int h = 0; h < Heads; ++h) {
-            if (is_term(weight[h])) sum[h][n][e] = fma(weight[h], v, sum[h][n][e]);
-          }
-        }
+        for (int e = 0; e < piece; ++e) sum[h][e] = fma(weight, v[e], sum[h][e]);
       }
     }
   }
@@ -216,42 +248,67 @@ __device__ void weigh(Tile<float> scratch, Tile<float> weights, int g, int keys,
 #pragma unroll
   for (int h = 0; h < Heads; ++h) {
 #pragma unroll
-    for (int n = 0; n < Pieces; ++n) {
+    for (int e = 0; e < piece; ++e) {
+      const float both = sum[h][e] + __shfl_xor_sync(all_lanes, sum[h][e], 16);
+      const int c = column + lane * piece + e;
+      if (chain < 4 && c < columns) scratch(4 * (g + h) + warp, c) = both;
+    }
+  }
+}
+
+/// Rows of whole pieces: as many heads at a time as leave registers to the rows on their way.
+template <class Row>
+__device__ void whole_weighted_values(Tile<float> scratch, Tile<float> weights, int heads, int keys, int columns,
+                                      const Row& row) {
+#pragma unroll 1
+  for (int column = 0; column < columns; column += value_strip) {
+    int g = 0;
+    for (; g + 8 <= heads; g += 8) weigh<8>(scratch, weights, g, keys, column, columns, row);
+    for (; g + 6 <= heads; g += 6) weigh<6>(scratch, weights, g, keys, column, columns, row);
+    for (; g + 4 <= heads; g += 4) weigh<4>(scratch, weights, g, keys, column, columns, row);
+    for (; g + 2 <= heads; g += 2) weigh<2>(scratch, weights, g, keys, column, columns, row);
+    for (; g < heads; ++g) weigh<1>(scratch, weights, g, keys, column, columns, row);
+  }
+}
+
+/// Rows of any length and layout, a head and a strip at a time.
+template <class Row>
+__device__ void any_weighted_values(Tile<float> scratch, Tile<float> weights, int heads, int keys, int columns,
+                                    std::int64_t step, const Row& row) {
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % value_lanes;
+  const int chain = warp + ((threadIdx.x & 16U) != 0 ? 4 : 0);
+#pragma unroll 1
+  for (int g = 0; g < heads; ++g) {
+#pragma unroll 1
+    for (int column = lane * piece; column < padded(columns, value_strip); column += value_strip) {
+      float sum[piece] = {};
+#pragma unroll 1
+      for (int j = chain; j < keys; j += value_chains) {
+        const float weight = weights(g, j);
+        if (!is_term(weight)) continue;
+        const auto* const from = row(j);
+#pragma unroll
+        for (int e = 0; e < piece; ++e) {
+          sum[e] = fma(weight, load_element(from, column + e, columns, step), sum[e]);
+        }
+      }
+      __syncwarp();
 #pragma unroll
       for (int e = 0; e < piece; ++e) {
-        const float both = sum[h][n][e] + __shfl_xor_sync(all_lanes, sum[h][n][e], 16);
-        const int c = n * 128 + lane * piece + e;
-        if (chain < 4 && c < columns) scratch(4 * (g + h) + warp, c) = both;
+        const float both = sum[e] + __shfl_xor_sync(all_lanes, sum[e], 16);
+        if (chain < 4 && column + e < columns) scratch(4 * g + warp, column + e) = both;
       }
     }
   }
 }
 
-/// As many heads at a time as 32 sums a thread allow: more would leave too few threads on a multiprocessor.
-template <int Pieces, bool Whole, class Row>
-__device__ void weighted_values_of(Tile<float> scratch, Tile<float> weights, int heads, int keys, int columns,
-                                   std::int64_t step, const Row& row) {
-  int g = 0;
-  if constexpr (Pieces == 1) {
-    for (; g + 4 <= heads; g += 4) weigh<4, Pieces, Whole>(scratch, weights, g, keys, columns, step, row);
-  }
-  if constexpr (Pieces <= 2) {
-    for (; g + 2 <= heads; g += 2) weigh<2, Pieces, Whole>(scratch, weights, g, keys, columns, step, row);
-  }
-  for (; g < heads; ++g) weigh<1, Pieces, Whole>(scratch, weights, g, keys, columns, step, row);
-}
-
 template <class Block, class Row>
 __device__ void weighted_values(Block&, Tile<float> scratch, Tile<float> weights, int heads, int keys, int columns,
                                 std::int64_t step, const Row& row) {
-  if (whole_pieces(row, keys, columns, step)) {
-    if (columns <= 128) return weighted_values_of<1, true>(scratch, weights, heads, keys, columns, step, row);
-    if (columns <= 256) return weighted_values_of<2, true>(scratch, weights, heads, keys, columns, step, row);
-    return weighted_values_of<4, true>(scratch, weights, heads, keys, columns, step, row);
+  if (!whole_pieces(row, keys, columns, step)) {
+    return any_weighted_values(scratch, weights, heads, keys, columns, step, row);
   }
-  if (columns <= 128) return weighted_values_of<1, false>(scratch, weights, heads, keys, columns, step, row);
-  if (columns <= 256) return weighted_values_of<2, false>(scratch, weights, heads, keys, columns, step, row);
-  weighted_values_of<4, false>(scratch, weights, heads, keys, columns, step, row);
+  whole_weighted_values(scratch, weights, heads, keys, columns, row);
 }
 
 }  // namespace nbx::tile::detail

@@ -67,20 +67,20 @@ struct Matrix {
   void set(int r, int c, float x) { storage[static_cast<std::size_t>(r * between() + c * step)] = tile::encode<T>(x); }
 };
 
-/// 128 chains, neighbours within each eight three times, then the sixteen in halves.
+/// 32 chains, neighbours within each four twice, then the eight in halves.
 template <class T>
 float score_of(const Matrix<T>& q, const Matrix<T>& k, int g, int j) {
-  std::vector<float> chain(128, 0.0F);
+  std::vector<float> chain(32, 0.0F);
   for (int d = 0; d < q.columns; ++d) {
-    float& c = chain[static_cast<std::size_t>(d % 128)];
+    float& c = chain[static_cast<std::size_t>(d / 8 % 8 * 4 + d % 4)];
     c = std::fma(q.at(g, d), k.at(j, d), c);
   }
-  for (int round = 0; round < 3; ++round) {
+  for (int round = 0; round < 2; ++round) {
     std::vector<float> half;
     for (std::size_t i = 0; i < chain.size(); i += 2) half.push_back(chain[i] + chain[i + 1]);
     chain = half;
   }
-  for (std::size_t width = 8; width > 0; width /= 2)
+  for (std::size_t width = 4; width > 0; width /= 2)
     for (std::size_t i = 0; i < width; ++i) chain[i] += chain[i + width];
   return chain[0];
 }
@@ -99,10 +99,10 @@ void look_at_scores(int heads, int keys, int depth, std::int64_t step, bool spec
   for (const nbx_order order : orders) {
     std::vector<float> actual;
     run_block(order, [&](CpuBlock& block) {
-      const int filled = tile::padded(depth, tile::score_chains);
+      const int filled = tile::padded(depth, tile::score_strip);
       const Tile<float> queries = block.tile<float>(heads, filled), out = block.tile<float>(heads, keys);
       for (int g = 0; g < heads; ++g)
-        for (int d = 0; d < filled; ++d) queries(g, d) = d < depth ? q.at(g, d) : 0.0F;
+        for (int d = 0; d < filled; ++d) queries(g, tile::score_column(d)) = d < depth ? q.at(g, d) : 0.0F;
       tile::key_scores(block, out, queries, heads, keys, depth, step, [&](std::int64_t j) { return k.row(j); });
       for (int g = 0; g < heads; ++g)
         for (int j = 0; j < keys; ++j) actual.push_back(out(g, j));
