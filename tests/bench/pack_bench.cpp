@@ -1,9 +1,9 @@
-// bench_pack: the time that one kernel of a pack on a GPU takes for one problem, by CUDA events, as a line of JSON.
+// pack_bench: the time that one kernel of a pack on a GPU takes for one problem, by CUDA events, as a line of JSON.
 //
-//   bench_pack PACK KERNEL [--heads 32 --keys 8192 …] [--option name=value …]
+//   pack_bench PACK KERNEL [--heads 32 --keys 8192 …] [--option name=value …]
 //
 // Inputs are random finite values. Before each launch 256 MB are written, so that no cache holds an input; launches
-// before the timed ones are not counted. cuda_tables.py runs it once for each arm of a comparison.
+// before the timed ones are not counted. streaming_bench.py runs it once for each arm of a comparison.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <dlfcn.h>
@@ -272,6 +272,6 @@ int main(int argc, char** argv) try {
   std::puts(line.dump().c_str());
   return 0;
 } catch (const std::exception& error) {
-  std::fprintf(stderr, "bench_pack: %s\n", error.what());
+  std::fprintf(stderr, "pack_bench: %s\n", error.what());
   return 1;
 }

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Times the streaming kernels on this machine's GPU and prints the tables of kernels/README.md.
 
-    python3 tests/bench/cuda_tables.py --bench BUILD/bench_pack --pack BUILD/packs/cuda.so [--ncu] [--only q35|decode]
+    python3 tests/bench/streaming_bench.py --bench BUILD/pack_bench --pack BUILD/packs/cuda.so [--ncu] [--only q35|decode]
+
+streaming_on_device.sh builds both and starts it.
 
 Each arm is a fresh process; arms alternate, for two rounds, and the median of an arm's medians is printed. The L2 cache
 is flushed before every launch. PyTorch's arms (where it is) run by the same protocol, in between. --ncu adds what the
@@ -42,7 +44,7 @@ def torch_arm(back_end, **sizes):
 
 
 def time_torch(sizes):
-    """One arm of PyTorch: bench_pack's protocol."""
+    """One arm of PyTorch: pack_bench's protocol."""
     import torch  # pylint: disable=import-outside-toplevel
     from torch.nn.attention import SDPBackend, sdpa_kernel  # pylint: disable=import-outside-toplevel
 
@@ -145,8 +147,8 @@ def decode_table(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bench", default="build/bench/bench_pack")
-    parser.add_argument("--pack", default="build/bench/packs/cuda.so")
+    parser.add_argument("--bench", default="build/device/pack_bench")
+    parser.add_argument("--pack", default="build/device/packs/cuda.so")
     parser.add_argument("--ncu", action="store_true", help="also the L2 hit rates, rows-first and chunks-first")
     parser.add_argument("--only", choices=("q35", "decode"))
     parser.add_argument("--torch-arm", help=argparse.SUPPRESS)
