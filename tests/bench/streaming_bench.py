@@ -92,8 +92,7 @@ def compare(arms):
 def l2_hits(command):
     """The L2 hit rate in % and the bytes read from memory of the first kernel that is launched."""
     out = run(["ncu", "--csv", "--launch-count", "1", "-k", "regex:entry", "--clock-control", "none", "--metrics",
-               "lts__t_sector_hit_rate.pct,dram__bytes_read.sum", "--print-units", "base"] + command +
-              ["--rounds", "1", "--warm-up", "0"])
+               "lts__t_sector_hit_rate.pct,dram__bytes_read.sum", "--print-units", "base"] + command)
     values = {}
     for line in out.splitlines():
         fields = [field.strip('"') for field in line.split('","')]
