@@ -1,9 +1,11 @@
 #include "kernels/decode/variants.hpp"
 #include "kernels/pack/kernels.hpp"
+#include "kernels/pack/limits.hpp"
 
 namespace nbx::kernels {
 
 static constexpr char own_name[] = "decode.vec.f32";
-const nbx_kernel decode_vec_f32 = pack::describe<decode::VecKernel<float, own_name>>(own_name, __FILE__);
+const nbx_kernel decode_vec_f32 =
+    pack::with_limits(pack::describe<decode::VecKernel<float, own_name>>(own_name, __FILE__), pack::fold_limits);
 
 }  // namespace nbx::kernels

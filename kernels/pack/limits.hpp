@@ -18,4 +18,10 @@ inline constexpr nbx_limits score_limits{sizeof(nbx_limits), 0, 8, 20, 0};
 /// loaded in 80.
 inline constexpr nbx_limits tight_limits{sizeof(nbx_limits), 0, 24, 80, 0};
 
+/// For sm_120 nvcc 13.0 gives the fold of splits 40 registers, and spills 8 bytes that it loads in 72.
+inline constexpr nbx_limits fold_limits{sizeof(nbx_limits), 0, 8, 72, 0};
+
+/// For sm_120 nvcc 13.0 gives splash attention in f32 64 registers, and takes 40 bytes of stack and 92 of spill loads.
+inline constexpr nbx_limits splash_limits{sizeof(nbx_limits), 0, 40, 92, 0};
+
 }  // namespace nbx::pack

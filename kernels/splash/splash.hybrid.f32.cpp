@@ -5,6 +5,6 @@
 namespace nbx::kernels {
 
 const nbx_kernel splash_hybrid_f32 =
-    pack::with_limits(pack::describe<splash::HybridKernel<float>>("splash.hybrid.f32", __FILE__), pack::tight_limits);
+    pack::with_limits(pack::describe<splash::HybridKernel<float>>("splash.hybrid.f32", __FILE__), pack::splash_limits);
 
 }  // namespace nbx::kernels

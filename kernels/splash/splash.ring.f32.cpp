@@ -5,6 +5,6 @@
 namespace nbx::kernels {
 
 const nbx_kernel splash_ring_f32 =
-    pack::with_limits(pack::describe<splash::RingKernel<float>>("splash.ring.f32", __FILE__), pack::tight_limits);
+    pack::with_limits(pack::describe<splash::RingKernel<float>>("splash.ring.f32", __FILE__), pack::splash_limits);
 
 }  // namespace nbx::kernels

@@ -4,7 +4,7 @@
 
 namespace nbx::kernels {
 
-const nbx_kernel splash_uniform_f32 =
-    pack::with_limits(pack::describe<splash::UniformKernel<float>>("splash.uniform.f32", __FILE__), pack::tight_limits);
+const nbx_kernel splash_uniform_f32 = pack::with_limits(
+    pack::describe<splash::UniformKernel<float>>("splash.uniform.f32", __FILE__), pack::splash_limits);
 
 }  // namespace nbx::kernels
