@@ -27,6 +27,8 @@ struct SplashAsk {
 };
 std::vector<Way> splash_ways(const SplashAsk& ask, std::string_view clause);
 std::vector<Refusal> splash_refusals(SplashRole role, const Call& plain);
+/// k and v past 2^31 elements, for a plain call of few.
+std::vector<Edge> splash_edges(const Call& plain);
 
 /// The plain call of a problem.
 Call splash_call(const SplashProblem& problem, SplashRole role, const SplashData& data);

@@ -128,12 +128,7 @@ class RingFamily final : public Family {
     return ring_refusals(fixed_, small(format, seed));
   }
   std::vector<Edge> edges(DLDataType format, std::uint64_t seed) const override {
-    const Call plain = small(format, seed);
-    Call huge = plain;
-    for (CallTensor& tensor : huge.tensors)
-      if (tensor.name == "k" || tensor.name == "v")
-        tensor.strides = {0, (std::int64_t{1} << 31) + 64, tensor.shape[3], 1};
-    return {{"gate4.offsets", "k and v with head stride 2^31+64", huge, plain, {}}};
+    return splash_edges(small(format, seed));
   }
   std::span<const std::string_view> optional_outputs() const override {
     static constexpr std::string_view names[] = {"mk_made", "uniform_made"};

@@ -211,4 +211,12 @@ std::vector<Refusal> splash_refusals(SplashRole role, const Call& good) {
   return out;
 }
 
+std::vector<Edge> splash_edges(const Call& plain) {
+  Call huge = plain;
+  for (CallTensor& tensor : huge.tensors)
+    if (tensor.name == "k" || tensor.name == "v")
+      tensor.strides = {0, (std::int64_t{1} << 31) + 64, tensor.shape[3], 1};
+  return {{"gate4.offsets", "k and v with head stride 2^31+64", huge, plain, {}}};
+}
+
 }  // namespace nbx::contracts

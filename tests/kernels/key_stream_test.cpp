@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/tile/stream.hpp"
+#include "tests/kernels/one_block.hpp"
 
 namespace nbx::test {
 namespace {
@@ -14,24 +15,7 @@ namespace {
 using tile::CpuBlock;
 using tile::Tile;
 
-constexpr nbx_order orders[] = {NBX_FORWARD, NBX_REVERSE, NBX_STRIDED, NBX_SHUFFLED};
 constexpr float infinity = std::numeric_limits<float>::infinity();
-
-template <class Body>
-struct OneBlock {
-  Body body;
-  std::size_t tile_bytes() const { return 1U << 20; }
-  void operator()(CpuBlock& block) const { body(block); }
-};
-
-template <class Body>
-void run_block(nbx_order items, const Body& body) {
-  nbx_launch how{};
-  how.struct_size = sizeof how;
-  how.item_order = items;
-  how.order_seed = 5;
-  tile::launch(OneBlock<Body>{body}, 1, how);
-}
 
 /// The same number, or NaN both.
 void expect_same(const std::vector<float>& actual, const std::vector<float>& right) {

@@ -9,6 +9,7 @@
 #include "kernels/tile/dot.hpp"
 #include "kernels/tile/load.hpp"
 #include "kernels/tile/reduce.hpp"
+#include "tests/kernels/one_block.hpp"
 
 namespace nbx::test {
 namespace {
@@ -16,23 +17,6 @@ namespace {
 using tile::CpuBlock;
 using tile::Terms;
 using tile::Tile;
-
-constexpr nbx_order orders[] = {NBX_FORWARD, NBX_REVERSE, NBX_STRIDED, NBX_SHUFFLED};
-
-template <class Body>
-struct OneBlock {
-  Body body;
-  std::size_t tile_bytes() const { return 1U << 20; }
-  void operator()(CpuBlock& block) const { body(block); }
-};
-template <class Body>
-void run_block(nbx_order items, const Body& body) {
-  nbx_launch how{};
-  how.struct_size = sizeof how;
-  how.item_order = items;
-  how.order_seed = 5;
-  tile::launch(OneBlock<Body>{body}, 1, how);
-}
 
 /// The same unit without a form of its own on the CPU.
 struct PlainF32 {
