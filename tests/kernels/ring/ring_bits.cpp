@@ -7,17 +7,26 @@
 namespace nbx::test {
 namespace {
 
-constexpr std::int64_t B = 2, H = 4, Hk = 2, Tq = 8, Tk = 21, D = 40, block_q = 4;
 constexpr DLDataType f32{kDLFloat, 32, 1};
 
 }  // namespace
 
+std::string name_of(const RingCase& one) {
+  std::string name = std::string(one.kernel) + " spread " + std::to_string(static_cast<int>(one.spread));
+  if (one.first_block) name += " in each first block";
+  return name + ", Tk " + std::to_string(one.sizes.Tk);
+}
+
 PackCall ring_call(const RingCase& one, int rank, int ranks) {
+  const auto& [B, H, Hk, Tq, Tk, D, block_q] = one.sizes;
   PackCall call(one.kernel);
   const DLDataType type = call.kernel->format;
   const auto seed = static_cast<std::uint64_t>(100 + 10 * rank);
   call.rank = rank, call.ranks = ranks;
-  call.add({"q", NBX_IN, type, {B, H, Tq, D}}).randomise(seed, one.spread);
+  Array& q = call.add({"q", NBX_IN, type, {B, H, Tq, D}});
+  q.randomise(seed, one.spread);
+  for (std::int64_t i = 0; one.first_block && i < q.elements(); ++i)
+    if (i / D % Tq >= block_q) q.set(i, q.get(i) / one.spread);
   Array& k = call.add({"k", NBX_IN, type, {B, Hk, Tk, D}});
   k.randomise(seed + 1, 0.2F);
   call.add({"v", NBX_IN, type, {B, Hk, Tk, D}}).randomise(seed + 2);
@@ -42,15 +51,26 @@ PackCall ring_call(const RingCase& one, int rank, int ranks) {
   return call;
 }
 
-std::uint64_t ring_hash(const RingCase& one, int rank, int ranks, const nbx_communicator* communicator) {
+std::vector<std::uint32_t> ring_outputs(const PackCall& call) {
+  std::vector<std::uint32_t> out;
+  for (const Array& array : call.arrays) {
+    if (array.name() != "o" && array.name() != "uniform_made") continue;
+    const std::vector<std::uint32_t> bits = array.all_bits();
+    out.insert(out.end(), bits.begin(), bits.end());
+  }
+  return out;
+}
+
+std::vector<std::uint32_t> ring_bits(const RingCase& one, int rank, int ranks, const nbx_communicator* communicator) {
   PackCall call = ring_call(one, rank, ranks);
   call.communicator = communicator;
   if (call.run() != NBX_OK) throw std::runtime_error(std::string(one.kernel) + ": " + call.message);
+  return ring_outputs(call);
+}
+
+std::uint64_t ring_hash(const RingCase& one, int rank, int ranks, const nbx_communicator* communicator) {
   std::uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a
-  for (const Array& array : call.arrays) {
-    if (array.name() != "o" && array.name() != "uniform_made") continue;
-    for (const std::uint32_t bits : array.all_bits()) hash = (hash ^ bits) * 0x100000001B3U;
-  }
+  for (const std::uint32_t bits : ring_bits(one, rank, ranks, communicator)) hash = (hash ^ bits) * 0x100000001B3U;
   return hash;
 }
 

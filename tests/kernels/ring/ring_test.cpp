@@ -1,5 +1,6 @@
 // The ring over its communicators: the same bits from threads and from processes, and none where a rank is gone.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+#include <sys/wait.h>
 
 #include <array>
 #include <cstdio>
@@ -49,20 +50,26 @@ TEST(Ring, TheSameBitsEveryTimeAndOthersForOtherRanks) {
   }
 }
 
-#ifdef NBX_RING_MPI
-/// What `mpirun -n ranks ring_mpi` prints; as root and on fewer cores than ranks, as it must run anywhere.
-std::string over_mpi(int ranks, int& status) {
-  const std::string command =
-      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
-      "OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_plm_rsh_agent= '" NBX_MPIRUN "' -n " +
-      std::to_string(ranks) + " '" NBX_RING_MPI "' 2>&1";
+/// What a command prints. `status`: as waitpid has it, −1 where it does not start.
+std::string printed(const std::string& command, int& status) {
   std::string out;
-  std::FILE* const pipe = popen(command.c_str(), "r");
+  status = -1;
+  std::FILE* const pipe = popen((command + " 2>&1").c_str(), "r");
   if (pipe == nullptr) return out;
   std::array<char, 512> text{};
   while (std::fgets(text.data(), text.size(), pipe) != nullptr) out += text.data();
   status = pclose(pipe);
   return out;
+}
+
+#ifdef NBX_RING_MPI
+/// What `mpirun -n ranks ring_mpi` prints; as root and on fewer cores than ranks, as it must run anywhere.
+std::string over_mpi(int ranks, int& status) {
+  return printed(
+      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
+      "OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_plm_rsh_agent= '" NBX_MPIRUN "' -n " +
+          std::to_string(ranks) + " '" NBX_RING_MPI "'",
+      status);
 }
 
 TEST(Ring, ProcessesUnderMpiGiveTheBitsOfThreads) {
@@ -73,6 +80,17 @@ TEST(Ring, ProcessesUnderMpiGiveTheBitsOfThreads) {
     EXPECT_EQ(over_mpi(ranks, status), expected) << ranks << " ranks";
     EXPECT_EQ(status, 0) << ranks << " ranks";
   }
+}
+#endif
+
+#ifdef NBX_RING_NCCL
+TEST(Ring, GpusOverNcclGiveTheBitsOfThreads) {
+  int status = -1;
+  const std::string out = printed("'" NBX_RING_NCCL "'", status);
+  const bool skipped = WIFEXITED(status) && WEXITSTATUS(status) == 77;
+  if (skipped) GTEST_SKIP() << out;
+  EXPECT_EQ(status, 0) << out;
+  EXPECT_THAT(out, testing::HasSubstr("2 GPUs, splash.ring.f32")) << "two GPUs were asked";
 }
 #endif
 
