@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "contracts/code_evidence.hpp"
 #include "contracts/gates/compare.hpp"
 #include "contracts/inventory.hpp"
 #include "contracts/pattern.hpp"
@@ -17,6 +18,30 @@ struct Piece {
   const Inventory::Entry* entry;
   std::size_t problem;
 };
+
+/// Notes in the record which machine code runs, where the kernels run on a device.
+void add_machine_code(const Inventory& inventory, Recording& recording) {
+  std::map<std::size_t, std::map<std::string, std::string>> units;  // by pack, by kernel
+  for (const Inventory::Entry& entry : inventory.honest) {
+    if (entry.selected && inventory.packs[entry.pack].info.device.device_type == kDLCUDA)
+      units[entry.pack][entry.kernel->name] = entry.kernel->unit;
+  }
+  for (const auto& [pack, wanted] : units) {
+    const std::string& architecture = inventory.packs[pack].info.imitates;
+    recording.record.architecture = architecture;
+    try {
+      const auto code = kernel_code(inventory.packs[pack].file, architecture, wanted);
+      recording.record.machine_code.insert(code.begin(), code.end());
+      if (code.size() < wanted.size()) {
+        recording.notes.push_back(fmt::format(
+            "{}: of {} of {} kernels there is no machine code for {} in the pack, so the record names none of theirs",
+            inventory.packs[pack].info.name, wanted.size() - code.size(), wanted.size(), architecture));
+      }
+    } catch (const std::exception& error) {
+      recording.problems.push_back(error.what());
+    }
+  }
+}
 
 }  // namespace
 
@@ -41,6 +66,7 @@ Recording record(const RunOptions& options, const std::atomic<bool>& stop, const
           selects_case(options.patterns, entry.kernel->name, "gate3.twin", problems[p].name))
         pieces.push_back({&entry, p});
   }
+  add_machine_code(*inventory, recording);
   recording.record.seed = options.seed;
   // As typed, but for where the file goes.
   for (std::size_t i = 0; i < options.command.size(); ++i) {

@@ -58,6 +58,9 @@ Record read_record(const std::filesystem::path& file) try {
   record.flags = j.at("flags");
   record.command = j.at("command");
   record.seed = j.at("seed");
+  record.architecture = j.value("architecture", "");
+  if (j.contains("machine_code"))
+    for (const auto& [kernel, hash] : j.at("machine_code").items()) record.machine_code[kernel] = from_hex(hash);
   for (const auto& [kernel, problems] : j.at("kernels").items())
     for (const auto& [problem, outputs] : problems.items())
       for (const auto& [output, text] : outputs.items()) {
@@ -87,12 +90,15 @@ Records Records::load(const std::filesystem::path& folder) {
 std::vector<Records::Found> Records::of_case(const std::string& kernel, const std::string& problem,
                                              std::uint64_t seed) const {
   std::vector<Found> found;
-  for (const Record& record : records_) {
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    const Record& record = records_[i];
     if (record.seed != seed) continue;
     const auto k = record.kernels.find(kernel);
     if (k == record.kernels.end()) continue;
     const auto p = k->second.find(problem);
-    if (p != k->second.end()) found.push_back({&record, &p->second});
+    if (p == k->second.end()) continue;
+    const auto other = other_code_.find(i);
+    found.push_back({&record, &p->second, other != other_code_.end() && other->second.contains(kernel)});
   }
   return found;
 }
@@ -100,6 +106,8 @@ std::vector<Records::Found> Records::of_case(const std::string& kernel, const st
 void write_record(const std::filesystem::path& file, const Record& record) {
   json j{{"device", record.device}, {"driver", record.driver},   {"toolchain", record.toolchain},
          {"flags", record.flags},   {"command", record.command}, {"seed", record.seed}};
+  if (!record.architecture.empty()) j["architecture"] = record.architecture;
+  for (const auto& [kernel, hash] : record.machine_code) j["machine_code"][kernel] = hex(hash);
   for (const auto& [kernel, problems] : record.kernels)
     for (const auto& [problem, outputs] : problems)
       for (const auto& [output, print] : outputs)

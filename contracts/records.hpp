@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "contracts/call.hpp"
@@ -27,6 +28,8 @@ using CaseFingerprints = std::map<std::string, Fingerprint>;
 
 struct Record {
   std::string device, driver, toolchain, flags, command;
+  std::string architecture;                           // "sm_90"; empty: a host, or a record older than this field
+  std::map<std::string, std::uint64_t> machine_code;  // of each kernel's unit, as it ran; empty: not known
   std::uint64_t seed = 1;
   /// By kernel, then by problem.
   std::map<std::string, std::map<std::string, CaseFingerprints>> kernels;
@@ -36,17 +39,22 @@ struct Record {
 class Records {
  public:
   static Records load(const std::filesystem::path& folder);
-  /// Records of other devices than `device` that were made with this seed and hold the case.
+  /// Records that were made with this seed and hold the case.
   struct Found {
     const Record* record;
     const CaseFingerprints* fingerprints;
+    bool other_code;  // the kernel's machine code is known to be another today
   };
   std::vector<Found> of_case(const std::string& kernel, const std::string& problem, std::uint64_t seed) const;
   bool empty() const { return records_.empty(); }
+  const std::vector<Record>& all() const { return records_; }
+  /// Says which kernels of all()[i] have other machine code today (contracts/code_evidence.hpp).
+  void set_other_code(std::size_t i, std::set<std::string> kernels) { other_code_[i] = std::move(kernels); }
   const std::vector<std::string>& errors() const { return errors_; }
 
  private:
   std::vector<Record> records_;
+  std::map<std::size_t, std::set<std::string>> other_code_;
   std::vector<std::string> errors_;
 };
 

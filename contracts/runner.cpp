@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "contracts/code_evidence.hpp"
 #include "contracts/collector.hpp"
 #include "contracts/pattern.hpp"
 #include "contracts/task.hpp"
@@ -36,8 +37,9 @@ RunResult run(const RunOptions& options, const std::function<void(const Progress
   const auto inventory = open_packs(options);
   const Plan plan = make_plan(*inventory, options);
   Collector collector(*inventory, options);
-  const Records records = options.records.empty() ? Records{} : Records::load(options.records);
+  Records records = options.records.empty() ? Records{} : Records::load(options.records);
   for (const std::string& error : records.errors()) collector.add_error(error);
+  const std::vector<std::string> of_code = compare_code(records, *inventory, options);
   for (const std::string& error : inventory->errors) collector.add_error(error);
 
   const std::size_t total = plan.tasks.size() + plan.call_tasks.size();
@@ -82,6 +84,7 @@ RunResult run(const RunOptions& options, const std::function<void(const Progress
   const bool complete = done == total && !stop && !halt;
   RunResult result = collector.result(plan, complete);
   result.interrupted = stop;
+  result.notes.insert(result.notes.end(), of_code.begin(), of_code.end());
   if (options.tier == Tier::quick) result.notes.emplace_back("--quick runs no controls and no power clause");
   result.seconds = since(start);
   return result;
@@ -188,7 +191,8 @@ Explanation explain(const RunOptions& options, const std::string& name) {
   const std::string problem = shaped ? name.substr(open + 1, name.size() - open - 2) : "";
   Collector collector(*inventory, options);
   Children children(*inventory, options.timeout);
-  const Records records = options.records.empty() ? Records{} : Records::load(options.records);
+  Records records = options.records.empty() ? Records{} : Records::load(options.records);
+  compare_code(records, *inventory, options);
   const TaskContext context{*inventory, options, records, collector, children, [] { return false; }};
   if (entry && shaped) explanation.found = explain_case(context, *entry, clause, problem, explanation);
   if (!explanation.found) {

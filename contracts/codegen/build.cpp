@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <stdexcept>
 #include <thread>
 
+#include "contracts/codegen/file_text.hpp"
 #include "contracts/codegen/process.hpp"
 #include "contracts/random.hpp"
 
@@ -19,12 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-std::string file_text(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw std::runtime_error(fmt::format("cannot read {}", path.string()));
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 /// Hashes of files, each read once.
 class ContentHashes {
@@ -195,7 +189,7 @@ std::string compile(const Command& command, const std::string& architecture, con
 
 Code read_code(const fs::path& folder) {
   Code code;
-  code.functions = read_cubin(folder / "cubin");
+  code.functions = read_cubin(file_text(folder / "cubin"), (folder / "cubin").string());
   add_assembler_log(file_text(folder / "log"), code.functions);
   code.ptx = ptx_hash(file_text(folder / "ptx"));
   return code;

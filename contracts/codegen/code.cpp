@@ -38,6 +38,12 @@ void add_assembler_log(std::string_view log, std::map<std::string, Function>& fu
   }
 }
 
+std::uint64_t machine_code(const std::map<std::string, Function>& functions) {
+  std::uint64_t hash = mix(functions.size());
+  for (const auto& [name, function] : functions) hash = mix(hash ^ hash_text(name, function.machine_code));
+  return hash;
+}
+
 std::string without_path(std::string name) {
   // _INTERNAL_ and _GLOBAL__N__: eight hex digits of a path's hash, the file's name, and eight more of its content.
   static const std::regex local("(_INTERNAL_|_GLOBAL__N__)[0-9a-f]{8}_(\\d+)_(\\w+?)_[0-9a-f]{8}(_\\d+)?");

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -30,8 +29,12 @@ struct Code {
   bool operator==(const Code&) const = default;
 };
 
-/// Reads a cubin's functions. Spills and barriers stand in the assembler's log alone. Throws std::runtime_error.
-std::map<std::string, Function> read_cubin(const std::filesystem::path& cubin);
+/// Reads the functions of a cubin, which errors name as `called`. Spills and barriers stand in the assembler's log
+/// alone. Throws std::runtime_error.
+std::map<std::string, Function> read_cubin(std::string_view image, const std::string& called);
+
+/// One hash of the machine code of all functions.
+std::uint64_t machine_code(const std::map<std::string, Function>& functions);
 
 /// Adds what `ptxas -v` says of the functions: spills and barriers. Throws std::runtime_error where it names one that
 /// the cubin has not, or leaves one out.

@@ -122,6 +122,12 @@ Verdict judge_twin(Subject& subject) {
            {"recorded", fmt::format("{:016x}", recorded->second.whole)},
            {"now", fmt::format("{:016x}", now.whole)}});
     }
+  for (const Records::Found& record : found) {
+    if (!record.other_code) continue;
+    return {.kind = Verdict::Kind::stale,
+            .reason = fmt::format("the bits are those recorded on {}, but of other machine code than today's build has",
+                                  record.record->device)};
+  }
   return Verdict::passed();
 }
 
