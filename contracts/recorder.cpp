@@ -19,11 +19,12 @@ struct Piece {
   std::size_t problem;
 };
 
-/// Notes in the record which machine code runs, where the kernels run on a device.
+/// Notes in the record which machine code ran, where its kernels run on a device.
 void add_machine_code(const Inventory& inventory, Recording& recording) {
   std::map<std::size_t, std::map<std::string, std::string>> units;  // by pack, by kernel
   for (const Inventory::Entry& entry : inventory.honest) {
-    if (entry.selected && inventory.packs[entry.pack].info.device.device_type == kDLCUDA)
+    const bool on_device = inventory.packs[entry.pack].info.device.device_type == kDLCUDA;
+    if (entry.selected && on_device && recording.record.kernels.contains(entry.kernel->name))
       units[entry.pack][entry.kernel->name] = entry.kernel->unit;
   }
   for (const auto& [pack, wanted] : units) {
@@ -33,9 +34,9 @@ void add_machine_code(const Inventory& inventory, Recording& recording) {
       const auto code = kernel_code(inventory.packs[pack].file, architecture, wanted);
       recording.record.machine_code.insert(code.begin(), code.end());
       if (code.size() < wanted.size()) {
-        recording.notes.push_back(fmt::format(
-            "{}: of {} of {} kernels there is no machine code for {} in the pack, so the record names none of theirs",
-            inventory.packs[pack].info.name, wanted.size() - code.size(), wanted.size(), architecture));
+        recording.notes.push_back(
+            fmt::format("pack {} has no machine code for {} of {} of {} kernels, so the record names none of theirs",
+                        inventory.packs[pack].info.name, architecture, wanted.size() - code.size(), wanted.size()));
       }
     } catch (const std::exception& error) {
       recording.problems.push_back(error.what());
@@ -66,7 +67,6 @@ Recording record(const RunOptions& options, const std::atomic<bool>& stop, const
           selects_case(options.patterns, entry.kernel->name, "gate3.twin", problems[p].name))
         pieces.push_back({&entry, p});
   }
-  add_machine_code(*inventory, recording);
   recording.record.seed = options.seed;
   // As typed, but for where the file goes.
   for (std::size_t i = 0; i < options.command.size(); ++i) {
@@ -116,6 +116,7 @@ Recording record(const RunOptions& options, const std::atomic<bool>& stop, const
   std::vector<std::thread> threads;
   for (std::size_t j = 0; j < jobs; ++j) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
+  add_machine_code(*inventory, recording);
   return recording;
 }
 

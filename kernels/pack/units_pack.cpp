@@ -4,6 +4,7 @@
 
 #include "kernels/pack/imitate.hpp"
 #include "kernels/pack/refusal.hpp"
+#include "kernels/pack/warpgroup_units.hpp"
 #include "kernels/unit/tiles.hpp"
 
 #if defined(__CUDACC__)
@@ -23,7 +24,9 @@ const nbx_kernel units[] = {unit_kernel<unit::M16N8K16F16, tile::f16>("m16n8k16.
                             unit_kernel<unit::M16N8K8TF32, float>("m16n8k8.mma.tf32"),
                             unit_kernel<unit::M16N8K32E4M3, tile::e4m3>("m16n8k32.mma.e4m3"),
                             unit_kernel<unit::M8N8K4F16, tile::f16>("m8n8k4.mma.f16")};
-const nbx_kernel* const all_units[] = {&units[0], &units[1], &units[2], &units[3], &units[4]};
+const nbx_kernel* const all_units[] = {&units[0],           &units[1],           &units[2],
+                                       &units[3],           &units[4],           &warpgroup_units[0],
+                                       &warpgroup_units[1], &warpgroup_units[2], &warpgroup_units[3]};
 
 /// Fills in what the device is. Returns why the pack cannot serve here, else empty.
 std::string set_device(nbx_pack& pack) {

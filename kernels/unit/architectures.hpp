@@ -16,29 +16,37 @@ struct Known {
   bool measured;
 };
 
-struct Architecture {
-  std::string_view name;
-  Known f16, bf16, tf32;
-  Known e4m3;        // mma.sync: the groups of the f16 path
-  Known wgmma_e4m3;  // fp8's own path
-};
-
 inline constexpr Known no_unit{{0, 0, 0}, false};
 
+struct Architecture {
+  std::string_view name;
+  // mma.sync; e4m3 as groups of the f16 path
+  Known f16 = no_unit, bf16 = no_unit, tf32 = no_unit, e4m3 = no_unit;
+  // wgmma; e4m3 by fp8's own path
+  Known wgmma_f16 = no_unit, wgmma_bf16 = no_unit, wgmma_tf32 = no_unit, wgmma_e4m3 = no_unit;
+};
+
+inline constexpr Known ampere{{8, 24, -132}, false}, ampere_tf32{{4, 24, -132}, false};
+inline constexpr Known hopper{{16, 25, -133}, true}, hopper_tf32{{8, 25, -133}, true};
+inline constexpr Known blackwell{{16, 25, -133}, false}, blackwell_tf32{{8, 25, -133}, false};
+
 inline constexpr Architecture architectures[] = {
-    {"sm_70", {{4, 23, -131}, false}, no_unit, no_unit, no_unit, no_unit},
-    {"sm_75", {{8, 24, -132}, false}, no_unit, no_unit, no_unit, no_unit},
-    {"sm_80", {{8, 24, -132}, false}, {{8, 24, -132}, false}, {{4, 24, -132}, false}, no_unit, no_unit},
-    {"sm_86", {{8, 24, -132}, false}, {{8, 24, -132}, false}, {{4, 24, -132}, false}, no_unit, no_unit},
-    {"sm_89", {{8, 24, -132}, false}, {{8, 24, -132}, false}, {{4, 24, -132}, false}, no_unit, no_unit},
-    {"sm_90",
-     {{16, 25, -133}, true},
-     {{16, 25, -133}, true},
-     {{8, 25, -133}, true},
-     {{16, 25, -133}, true},
-     {{32, 13, -133, 14}, true}},
-    {"sm_100", {{16, 25, -133}, false}, {{16, 25, -133}, false}, {{8, 25, -133}, false}, no_unit, no_unit},
-    {"sm_120", {{16, 25, -133}, false}, {{16, 25, -133}, false}, {{8, 25, -133}, false}, no_unit, no_unit},
+    {.name = "sm_70", .f16 = {{4, 23, -131}, false}},
+    {.name = "sm_75", .f16 = {{8, 24, -132}, false}},
+    {.name = "sm_80", .f16 = ampere, .bf16 = ampere, .tf32 = ampere_tf32},
+    {.name = "sm_86", .f16 = ampere, .bf16 = ampere, .tf32 = ampere_tf32},
+    {.name = "sm_89", .f16 = ampere, .bf16 = ampere, .tf32 = ampere_tf32},
+    {.name = "sm_90",
+     .f16 = hopper,
+     .bf16 = hopper,
+     .tf32 = hopper_tf32,
+     .e4m3 = hopper,
+     .wgmma_f16 = hopper,
+     .wgmma_bf16 = hopper,
+     .wgmma_tf32 = hopper_tf32,
+     .wgmma_e4m3 = {{32, 13, -133, 14}, true}},
+    {.name = "sm_100", .f16 = blackwell, .bf16 = blackwell, .tf32 = blackwell_tf32},
+    {.name = "sm_120", .f16 = blackwell, .bf16 = blackwell, .tf32 = blackwell_tf32},
 };
 
 /// nullptr where it is not among them.

@@ -82,10 +82,22 @@ struct TilesKernel {
       }
     };
     shaped(a, rows, depth), shaped(b, depth, columns), shaped(c, rows, columns), shaped(d, rows, columns);
+    require_model();
     if (with_data) given.require_data();
     return {{a.as<const T>(), b.as<const T>(), c.as<const float>(), d.as<float>(), static_cast<int>(rows),
              static_cast<int>(columns), static_cast<int>(depth)},
             tiles};
+  }
+
+  /// On the CPU, that the imitated architecture has such a unit.
+  static void require_model() {
+#if !defined(__CUDACC__)
+    if constexpr (requires { Unit::format; }) {
+      if (Unit::known(imitated()).group.length == 0) {
+        pack::refuse(NBX_UNSUPPORTED, "imitated architecture", imitated().name, "one whose unit of this kind is known");
+      }
+    }
+#endif
   }
 
   static void can_run(const nbx_problem& problem) { read(problem, false); }

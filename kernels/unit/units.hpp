@@ -37,6 +37,27 @@ struct M16N8K32E4M3 {
   static constexpr const Known& known(const Architecture& of) { return of.e4m3; }
 };
 
+/// wgmma m64nNk16 f16 → f32.
+struct WgmmaF16 {
+  static constexpr int k = 16;
+  static constexpr OperandFormat format = f16_operand;
+  static constexpr const Known& known(const Architecture& of) { return of.wgmma_f16; }
+};
+
+/// wgmma m64nNk16 bf16 → f32.
+struct WgmmaBF16 {
+  static constexpr int k = 16;
+  static constexpr OperandFormat format = bf16_operand;
+  static constexpr const Known& known(const Architecture& of) { return of.wgmma_bf16; }
+};
+
+/// wgmma m64nNk8 tf32 → f32. Operands are fp32 words.
+struct WgmmaTF32 {
+  static constexpr int k = 8;
+  static constexpr OperandFormat format = tf32_operand;
+  static constexpr const Known& known(const Architecture& of) { return of.wgmma_tf32; }
+};
+
 /// wgmma m64nNk32 e4m3 → f32, fp8's own path.
 struct WgmmaE4M3 {
   static constexpr int k = 32;
@@ -55,5 +76,7 @@ template <class Unit>
 inline constexpr std::uint32_t read_mask = 0xFFFFFFFFU;
 template <>
 inline constexpr std::uint32_t read_mask<M16N8K8TF32> = 0xFFFFE000U;
+template <>
+inline constexpr std::uint32_t read_mask<WgmmaTF32> = 0xFFFFE000U;
 
 }  // namespace nbx::unit
