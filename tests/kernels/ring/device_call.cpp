@@ -103,7 +103,7 @@ void run_on_device(const nbx_pack& pack, PackCall& call, void* stream, const std
   must(kernel.check(&kernel, &problem, &launch, words.data(), words.size()));
   must(pack.memory->synchronise(words.data(), words.size()));  // copies are not in the order of `stream`
   must(kernel.run(&kernel, &problem, &launch, words.data(), words.size()));
-  must(wait());
+  if (wait() != NBX_OK) throw std::runtime_error(std::string(kernel.name) + ": not done");
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i].role != NBX_IN) memory[i].read(call.arrays[i].tensor()->tensor.data);
   }
