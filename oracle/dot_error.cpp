@@ -12,7 +12,7 @@ constexpr double kHalfUlpF32 = 0x1p-24;
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // fl(a + b) of fp32 numbers is exact where it is subnormal, so additions underflow under ftz alone; fma and products
-// do.
+// do, and so does a sum to which an exact product is added.
 double addition_quantum(bool flush_to_zero) { return flush_to_zero ? 0x1p-126 : 0; }
 double product_quantum(bool flush_to_zero) { return flush_to_zero ? 0x1p-126 : 0x1p-150; }
 
@@ -61,8 +61,8 @@ DotError dot_error(const Dot& dot, std::int64_t terms, std::int64_t extra, bool 
   switch (dot.unit) {
     case Dot::Unit::simt_f32:
     case Dot::Unit::any_order:
-      error.absolute_per_term = dot.unit == Dot::Unit::any_order && dot.products_exact ? addition_quantum(flush_to_zero)
-                                                                                       : product_quantum(flush_to_zero);
+    case Dot::Unit::grouped_f32:
+      error.absolute_per_term = product_quantum(flush_to_zero);
       break;
     case Dot::Unit::fused_group:
       // Per group: (group + 1) · 2^(exponent_floor - kept_bits) where e_max is its floor, and the quantum of the
@@ -74,9 +74,6 @@ DotError dot_error(const Dot& dot, std::int64_t terms, std::int64_t extra, bool 
       // assumes.
       error.of_subnormal = (static_cast<double>(group) + 1) * std::ldexp(1.0, -dot.kept_bits) *
                            (1 + error.growth[static_cast<std::size_t>(terms)]);
-      break;
-    case Dot::Unit::grouped_f32:
-      error.absolute_per_term = product_quantum(flush_to_zero);
       break;
   }
   // Each later rounding enlarges it; the last growth bounds them all. Restarts and the tree add without underflow.

@@ -94,27 +94,6 @@ void set_scores(ErrorModel& m, const Arithmetic& a, const AttentionShape& shape,
   if (a.log2_at == Arithmetic::Log2At::direct) m.final_scale = 1.4427;
 }
 
-// Results of key ranges, each divided by its own sum, merged one after the other by L = m + log2 l:
-//   M = max(A, L), w = exp2(A - M), w' = exp2(L - M), o = (o w + o' w') / (w + w'), A = M + log2(w + w').
-// |L| and |A| on key j's way are at most X = |max| + x_j + ln n. L costs u X, and log_ulp on |log2 l| < 127; a merge
-// the rounding of A, u X, and of two differences, 2 u X, with one more u X for their second order; log2(w + w') <= 1;
-// two exp2; and 8 roundings of products, sums and quotients. Absolute: four products or quotients that underflow.
-// Ranges may have fixed shifts of their own, of which the problem names the largest: each keeps its exponents z - m
-// within [-125, 127] (the window of fixed-m), so their rounding is u · 128 however far the shifts lie apart.
-void set_merges(ErrorModel& m, const Arithmetic& a, std::int64_t keys) {
-  if (a.merges == 0) return;
-  const auto merges = static_cast<double>(a.merges);
-  const double per_magnitude = (4 * merges + 1) * kU;
-  m.distance = compose(m.distance, per_magnitude);
-  m.distance_maximum = per_magnitude;
-  m.distance_absolute += per_magnitude * std::log(static_cast<double>(std::max<std::int64_t>(keys, 1))) +
-                         2 * kU * kLn2 * a.log_ulp * (127 + merges) + (a.fixed_shift ? 128 * kU * kLn2 : 0);
-  m.mixed = a.fixed_shift;
-  m.rescale_relative =
-      compose(m.rescale_relative, compose(compounded(m.exp_relative, 2 * a.merges), compounded(kU, 8 * a.merges)));
-  m.sum_relative = compose(m.sum_relative, m.rescale_relative);
-}
-
 void set_weights(ErrorModel& m, const Arithmetic& a) {
   const double product = a.flush_to_zero ? 0x1p-126 : 0x1p-150;
   const double sum = a.flush_to_zero ? 0x1p-126 : 0;
@@ -201,11 +180,11 @@ void set_output(ErrorModel& m, const Arithmetic& a) {
   switch (a.normalise) {
     case Arithmetic::Normalise::output:
       m.output_relative = m.divide_relative;
-      m.output_absolute = m.divide_absolute;
+      m.output_absolute += m.divide_absolute;
       break;
     case Arithmetic::Normalise::reciprocal:
       m.output_relative = compose(m.divide_relative, kU);
-      m.output_absolute = product;
+      m.output_absolute += product;
       break;
     case Arithmetic::Normalise::weights:
       break;
@@ -261,13 +240,17 @@ Narrowing narrowing(Format from, const OperandRange& range, Format operand, std:
 
 ErrorModel error_model(const Arithmetic& arithmetic, const AttentionShape& shape, const OperandRange& q,
                        const OperandRange& k, const OperandRange& v) {
+  return error_model(arithmetic, merge_error(arithmetic, shape.Tk), shape, q, k, v);
+}
+
+ErrorModel error_model(const Arithmetic& arithmetic, const MergeError& merges, const AttentionShape& shape,
+                       const OperandRange& q, const OperandRange& k, const OperandRange& v) {
   ErrorModel m;
   set_scores(m, arithmetic, shape, q, k);
   set_weights(m, arithmetic);
-  set_merges(m, arithmetic, shape.Tk);
+  if (arithmetic.merges > 0) add_merges(merges, m);
   set_values(m, arithmetic, shape, v);
   set_output(m, arithmetic);
-  m.output_absolute += 4 * static_cast<double>(arithmetic.merges) * (arithmetic.flush_to_zero ? 0x1p-126 : 0x1p-150);
   return m;
 }
 

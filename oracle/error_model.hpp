@@ -10,6 +10,7 @@
 #include "oracle/arithmetic.hpp"
 #include "oracle/attention_shape.hpp"
 #include "oracle/dot_error.hpp"
+#include "oracle/merge_error.hpp"
 
 namespace nbx::oracle {
 
@@ -69,6 +70,9 @@ struct ErrorModel {
 /// `q`, `k`, `v`: ranges of the elements that any row may see.
 ErrorModel error_model(const Arithmetic& arithmetic, const AttentionShape& shape, const OperandRange& q,
                        const OperandRange& k, const OperandRange& v);
+/// The same with a statement of its own of what merges add.
+ErrorModel error_model(const Arithmetic& arithmetic, const MergeError& merges, const AttentionShape& shape,
+                       const OperandRange& q, const OperandRange& k, const OperandRange& v);
 
 /// The double evaluation over the same problem. `profile` is the one whose A it is given.
 ErrorModel reference_model(const AttentionShape& shape, const std::vector<double>& profile);
