@@ -28,6 +28,9 @@ struct OnBF16 {
   using Kernel = MmaCommon<bf16, unit::M16N8K16BF16, R>;
   static constexpr const nbx_kernel* honest = &kernels::flash_mma_bf16;
 };
+struct OnWarpgroups : OnF16 {
+  static constexpr const nbx_kernel* honest = &kernels::flash_wgmma_f16;
+};
 struct OnTF32 {
   using Honest = MatrixRules<unit::M16N8K8TF32, flash::tf32>;
   template <class R>
@@ -266,6 +269,11 @@ constexpr Mutation rows[] = {
      .red_at = {"gate3.twin"},
      .problems = {ordinary},
      .on = {in_matrix<OnF16, Model<8, 25>::Rule>()}},
+    {.name = "warpgroup_in_groups_of_8",
+     .planted = "warpgroups add 8 products at a time, where flash.mma adds 16",
+     .red_at = {"gate3.pair"},
+     .problems = {ordinary, grouped},
+     .on = {in_matrix<OnWarpgroups, Model<8, 25>::Rule>()}},
     {.name = "unit_to_nearest",
      .planted = "the model of the unit rounds its sum to nearest in place of toward zero",
      .red_at = {"gate3.twin"},

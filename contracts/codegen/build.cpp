@@ -7,6 +7,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -45,7 +46,13 @@ class ContentHashes {
 struct Command {
   std::string kernel, file;
   fs::path folder;
-  std::vector<std::string> words;  // the compiler first
+  std::vector<std::string> words;    // the compiler first
+  std::set<std::string> specific{};  // architectures that the build names with their own instructions: sm_90a
+
+  /// What to compile for where `architecture` is asked for: code with its own instructions, if the build has that.
+  std::string target(const std::string& architecture) const {
+    return specific.contains(architecture + "a") ? architecture + "a" : architecture;
+  }
 };
 
 bool is_cuda(const std::vector<std::string>& words, const std::string& file) {
@@ -84,10 +91,16 @@ std::vector<Command> read_commands(const fs::path& file, const std::vector<Unit>
     if (unit == units.end()) continue;
     std::vector<std::string> words = shell_words(entry.at("command"));
     if (!is_cuda(words, source)) continue;
-    words = stripped(words);
-    if (words.empty()) continue;
-    if (!nvcc.empty()) words[0] = nvcc;
-    commands.push_back({unit->kernel, source, entry.at("directory").get<std::string>(), words});
+    Command command{unit->kernel, source, entry.at("directory").get<std::string>(), stripped(words)};
+    if (command.words.empty()) continue;
+    if (!nvcc.empty()) command.words[0] = nvcc;
+    static const std::regex specific("sm_[0-9]+a");
+    for (const std::string& word : words) {
+      for (std::sregex_iterator at(word.begin(), word.end(), specific), end; at != end; ++at) {
+        command.specific.insert(at->str());
+      }
+    }
+    commands.push_back(std::move(command));
   }
   return commands;
 }
@@ -160,9 +173,9 @@ std::string compile(const Command& command, const std::string& architecture, con
   fs::create_directories(folder);
   std::vector<std::string> words = command.words;
   for (const std::string& word :
-       {std::string("-cubin"), "-arch=" + architecture, std::string("-Xptxas=-v"), std::string("--keep"),
-        "--keep-dir=" + folder.string(), std::string("-MD"), std::string("-MF"), (folder / "rule").string(),
-        std::string("-o"), (folder / "cubin").string()}) {
+       {std::string("-cubin"), "-arch=" + command.target(architecture), std::string("-Xptxas=-v"),
+        std::string("--keep"), "--keep-dir=" + folder.string(), std::string("-MD"), std::string("-MF"),
+        (folder / "rule").string(), std::string("-o"), (folder / "cubin").string()}) {
     words.push_back(word);
   }
   const Ended ended = run_tool(words, command.folder);
@@ -225,7 +238,7 @@ Build build(const std::vector<Unit>& units, const BuildOptions& options, const s
   std::mutex mutex;
   std::atomic<std::size_t> next{0};
   const auto one = [&](const Command& command, const std::string& architecture) {
-    std::string key = out.record.compiler.name() + "\n" + architecture;
+    std::string key = out.record.compiler.name() + "\n" + command.target(architecture);
     for (const std::string& word : command.words) key += "\n" + word;
     const fs::path folder = options.cache / fmt::format("{}.{}.{:016x}", command.kernel, architecture, hash_text(key));
     const bool cached = is_current(folder, hashes);

@@ -98,7 +98,11 @@ PackCode pack_code(const std::filesystem::path& pack, const std::string& archite
     const std::string_view all(reinterpret_cast<const char*>(section->data), section->size);
     std::map<std::string, Function> functions;
     for (const std::string_view cubin : cubins(all.substr(symbol.value - section->address), wanted)) {
-      functions.merge(read_cubin(cubin, unit));
+      // Code for sm_90 and for sm_90a has one number, and the driver chooses: where they differ, both count.
+      for (const auto& [name, function] : read_cubin(cubin, unit)) {
+        const auto [known, added] = functions.try_emplace(name, function);
+        if (!added && known->second.machine_code != function.machine_code) functions[name + ", again"] = function;
+      }
     }
     if (functions.empty()) continue;
     for (const auto& [name, function] : functions) {

@@ -8,14 +8,19 @@
 
 namespace nbx::flash {
 
-/// Which mark a block of the program of flash has.
+/// Which marks a block of the program of flash has.
 struct MarkedBlocks {
   std::int64_t blocks;
-  std::int64_t tiles, mark_tiles;  // blocks and marks of a head
-  int height;                      // of a block: a part of register_rows
+  std::int64_t tiles, marks;  // blocks and marks of a head
+  int height, mark_rows;      // queries of a block and of a mark
 
-  NBX_FUNCTION std::int64_t mark(std::int64_t index) const {
-    return index / tiles * mark_tiles + index % tiles * height / register_rows;
+  NBX_DEVICE bool marked(const std::uint32_t* from, std::int64_t index) const {
+    const std::int64_t first = index % tiles * height / mark_rows;
+    const std::int64_t last = (index % tiles * height + height - 1) / mark_rows;
+    const std::uint32_t* const of_head = from + index / tiles * marks;
+    bool any = false;
+    for (std::int64_t i = first; i <= last && i < marks; ++i) any = any || of_head[i] != 0;
+    return any;
   }
 };
 
@@ -25,7 +30,7 @@ template <class Program>
 __global__ void __launch_bounds__(tile::threads_per_block)
     marked_entry(const __grid_constant__ Program program, const std::uint32_t* marks, MarkedBlocks of) {
   extern __shared__ __align__(256) unsigned char memory[];
-  const auto marked = [&](std::int64_t index) { return index < of.blocks && marks[of.mark(index)] != 0; };
+  const auto marked = [&](std::int64_t index) { return index < of.blocks && of.marked(marks, index); };
   const std::int64_t step = gridDim.x;
   for (std::int64_t first = blockIdx.x; first < of.blocks; first += step * blockDim.x) {
     if (__syncthreads_or(marked(first + threadIdx.x * step)) == 0) continue;

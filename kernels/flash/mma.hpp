@@ -122,7 +122,7 @@ struct MmaCommon : MatrixCommon<T, U, T, R> {
     if (blocks == 0) return;
     pack::launched("flash", std::max(a.D, a.Dv) <= 64 ? launch_register_form<U, T, 64>(now, blocks, how.stream)
                                                       : launch_register_form<U, T, 128>(now, blocks, how.stream));
-    const MarkedBlocks of{again.blocks(), again.query_tiles(), tiles, again.height};
+    const MarkedBlocks of{again.blocks(), again.query_tiles(), tiles, again.height, register_rows};
     pack::launched("flash", launch_marked(again, marks, of, how.stream));
   }
 
@@ -133,7 +133,7 @@ struct MmaCommon : MatrixCommon<T, U, T, R> {
            Matrix::explain(problem, how);
   }
 
- private:
+ protected:
   static std::uint64_t mark_count(const pack::Attention& a) {
     return static_cast<std::uint64_t>(a.B * a.H * tile::ceil_div(a.Tq, register_rows));
   }

@@ -9,9 +9,7 @@
 
 #if defined(__CUDACC__)
 
-#include "kernels/flash/rules.hpp"
-#include "kernels/flash/whole.hpp"
-#include "kernels/tile/fragments.hpp"
+#include "kernels/flash/fragment_rows.hpp"
 #include "kernels/unit/instruction.hpp"
 
 namespace nbx::flash {
@@ -22,6 +20,23 @@ struct RegisterProblem {
   Exponents by;
   std::uint32_t* marks;  // (batch, head, tile of queries): 1 where its rows are to be computed again
   unsigned query_tiles;  // of register_rows
+};
+
+/// What a block computes. Under causality those that see the most keys start first, of all heads.
+struct QueryTile {
+  std::int64_t b, head, kv_head;
+  unsigned tile;    // of queries
+  unsigned of_all;  // b · H + head
+
+  /// Number `index` of the tiles of `heads` heads.
+  template <class T>
+  NBX_DEVICE static QueryTile of(const RegisterProblem<T>& p, unsigned index, unsigned heads) {
+    const bool alike = p.a.causal == pack::Causal::none;
+    const unsigned of_all = alike ? index / p.query_tiles : index % heads;
+    const unsigned tile = alike ? index % p.query_tiles : p.query_tiles - 1 - index / heads;
+    const std::int64_t head = of_all % p.a.H;
+    return {of_all / p.a.H, head, head / p.a.group, tile, of_all};
+  }
 };
 
 inline constexpr int register_rows = 128, register_keys = 64, register_threads = 128;
@@ -35,7 +50,6 @@ struct RegisterForm {
   static constexpr int warp_rows = 16 * blocks_of_rows;
   static constexpr int key_blocks = register_keys / 8;  // of S
   static constexpr int column_blocks = Dim / 8;         // of O
-  static constexpr unsigned all_lanes = 0xFFFFFFFFU;
   using Shared = tile::SharedRows<Dim>;
 
   const RegisterProblem<T>& p;
@@ -43,33 +57,18 @@ struct RegisterForm {
 
   float s[blocks_of_rows][key_blocks][4];
   float o[blocks_of_rows][column_blocks][4];
-  float offset[blocks_of_rows][2], sum[blocks_of_rows][2];  // of M, see WholeShift, and l, of rows g and g + 8
+  FragmentRows rows[blocks_of_rows];
   bool marked = false;
 
-  /// What a block computes. Under causality those that see the most keys start first, of all heads.
-  struct Place {
-    std::int64_t b, head, kv_head;
-    unsigned tile;    // of queries
-    unsigned of_all;  // b · H + head
-  };
-  NBX_DEVICE static Place place_of(const RegisterProblem<T>& p, unsigned index) {
-    const unsigned heads = gridDim.x / p.query_tiles;
-    const bool alike = p.a.causal == pack::Causal::none;
-    const unsigned of_all = alike ? index / p.query_tiles : index % heads;
-    const unsigned tile = alike ? index % p.query_tiles : p.query_tiles - 1 - index / heads;
-    const std::int64_t head = of_all % p.a.H;
-    return {of_all / p.a.H, head, head / p.a.group, tile, of_all};
+  NBX_DEVICE static QueryTile place_of(const RegisterProblem<T>& p, unsigned index) {
+    return QueryTile::of(p, index, gridDim.x / p.query_tiles);
   }
 
   NBX_DEVICE RegisterForm(const RegisterProblem<T>& problem, unsigned index) : p(problem) {
     first = static_cast<int>(place_of(p, index).tile) * register_rows;
     NBX_UNROLL
     for (int i = 0; i < blocks_of_rows; ++i) {
-      NBX_UNROLL
-      for (int half = 0; half < 2; ++half) {
-        offset[i][half] = WholeShift::start - -far_shift;
-        sum[i][half] = 0.0F;
-      }
+      rows[i].begin();
       NBX_UNROLL
       for (int c = 0; c < column_blocks; ++c) {
         NBX_UNROLL
@@ -139,21 +138,11 @@ struct RegisterForm {
   /// Takes away what a row does not see of the keys from `key` on.
   NBX_DEVICE void mask(int key) {
     const unsigned thread = tile::thread();
-    const int lane = static_cast<int>(thread % 32);
     NBX_UNROLL
     for (int i = 0; i < blocks_of_rows; ++i) {
       NBX_UNROLL
       for (int half = 0; half < 2; ++half) {
-        const int visible =
-            static_cast<int>(Rules::visible(p.a, first + row_of(thread, i, half)) - key);  // past 64 where all are
-        NBX_UNROLL
-        for (int j = 0; j < key_blocks; ++j) {
-          NBX_UNROLL
-          for (int e = 0; e < 2; ++e) {
-            float& one = s[i][j][2 * half + e];
-            one = j * 8 + lane % 4 * 2 + e < visible ? one : -tile::infinity();
-          }
-        }
+        FragmentRows::mask(s[i], half, static_cast<int>(Rules::visible(p.a, first + row_of(thread, i, half)) - key));
       }
     }
   }
@@ -163,28 +152,8 @@ struct RegisterForm {
     NBX_UNROLL
     for (int i = 0; i < blocks_of_rows; ++i) {
       float factor[2];
-      NBX_UNROLL
-      for (int half = 0; half < 2; ++half) {
-        float most = s[i][0][2 * half];
-        NBX_UNROLL
-        for (int j = 0; j < key_blocks; ++j) {
-          NBX_UNROLL
-          for (int e = 0; e < 2; ++e) most = tile::larger_or_nan(most, s[i][j][2 * half + e]);
-        }
-        most = tile::over_quad(most, [](float x, float y) { return tile::larger_or_nan(x, y); });
-        const float before = WholeShift::start - offset[i][half];
-        const float shift = tile::larger_or_nan(before, whole_above(most, p.by.c));
-        offset[i][half] = WholeShift::start - shift;
-        factor[half] = whole_rescale(before, shift);
-        sum[i][half] *= factor[half];
-      }
-      if (__any_sync(all_lanes, factor[0] != 1.0F || factor[1] != 1.0F)) {
-        NBX_UNROLL
-        for (int c = 0; c < column_blocks; ++c) {
-          NBX_UNROLL
-          for (int e = 0; e < 4; ++e) o[i][c][e] *= factor[e / 2];
-        }
-      }
+      rows[i].move(s[i], p.by, factor);
+      FragmentRows::rescale(o[i], factor);
     }
   }
 
@@ -214,7 +183,7 @@ struct RegisterForm {
     NBX_UNROLL
     for (int i = 0; i < blocks_of_rows; ++i) {
       NBX_UNROLL
-      for (int half = 0; half < 2; ++half) row[i][half] = WholeShift::of(WholeShift::start - offset[i][half], p.by);
+      for (int half = 0; half < 2; ++half) row[i][half] = rows[i].shift(half, p.by);
     }
     const auto weigh_one = [&](int j, int which) {
       const int i = which / 4, side = which / 2 % 2, half = which % 2;
@@ -251,41 +220,19 @@ struct RegisterForm {
     NBX_UNROLL
     for (int i = 0; i < blocks_of_rows; ++i) {
       NBX_UNROLL
-      for (int half = 0; half < 2; ++half) sum[i][half] += part[i][half];
+      for (int half = 0; half < 2; ++half) rows[i].sum[half] += part[i][half];
     }
   }
 
   NBX_DEVICE void store() {
     const unsigned thread = tile::thread();
-    const int lane = static_cast<int>(thread % 32);
-    const Operands<T>& a = p.a;
-    const Place place = place_of(p, blockIdx.x);
+    const QueryTile place = place_of(p, blockIdx.x);
     NBX_UNROLL
     for (int i = 0; i < blocks_of_rows; ++i) {
       NBX_UNROLL
       for (int half = 0; half < 2; ++half) {
-        const float all = tile::over_quad(sum[i][half], [](float x, float y) { return x + y; });
-        const float inverse = tile::divide(1.0F, all);
-        const std::int64_t query = first + row_of(thread, i, half);
-        T* const to = a.o + math::offset(a.o_at, place.b, place.head, query) + lane % 4 * 2;
-        const bool there = query < a.Tq;
-        const float shift = WholeShift::start - offset[i][half];
-        marked = marked || !(shift >= deepest_shift && shift <= far_shift);
-        NBX_UNROLL
-        for (int c = 0; c < column_blocks; ++c) {
-          const float low = o[i][c][2 * half], high = o[i][c][2 * half + 1];
-          marked = marked || !tile::is_finite(low) || !tile::is_finite(high);
-          if (there && c * 8 < a.Dv) {
-            const auto finished = [=](float x) { return tile::encode<T>(tile::settle(x * inverse)).bits; };
-            *reinterpret_cast<std::uint32_t*>(to + c * 8) = finished(low) | static_cast<std::uint32_t>(finished(high))
-                                                                                << 16;
-          }
-        }
-        if (a.lse != nullptr && there && lane % 4 == 0) {
-          const auto& at = a.lse_at;
-          a.lse[place.b * at.stride[0] + place.head * at.stride[1] + query * at.stride[2]] =
-              shift * ln_2 + tile::log(all);
-        }
+        const bool again = rows[i].store(p.a, o[i], half, place.b, place.head, first + row_of(thread, i, half));
+        marked = marked || again;
       }
     }
   }

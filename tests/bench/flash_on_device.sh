@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# flash.mma on a GPU: its bits against the CPU pack's on random problems, then its speed beside PyTorch's, in one call.
+# flash.mma and flash.wgmma on a GPU: their bits against the CPU pack's on random problems, then their speed beside PyTorch's, in one call.
 #
 #   tests/bench/flash_on_device.sh [PROBLEMS]    comparisons a kernel (1000 by default)
 set -euo pipefail
@@ -17,9 +17,10 @@ g++ -std=c++20 -O2 -I"$root" "$root/tests/kernels/device/attention_twin.cpp" -ld
 nvcc -std=c++20 -O2 -arch=sm_90 -I"$root" "$root/tests/bench/flash_bench.cu" -ldl -o "$build/flash_bench"
 
 code=0
-for kernel in flash.mma.bf16 flash.mma.f16; do
+kernels=(flash.wgmma.bf16 flash.wgmma.f16 flash.mma.bf16 flash.mma.f16)
+for kernel in "${kernels[@]}"; do
   "$build/attention_twin" "$build/packs/cpu.so" "$build/packs/cuda.so" "$kernel" "${1:-1000}" || code=$?
 done
-python3 "$root/tests/bench/flash_bench.py" "$build/flash_bench" "$build/packs/cuda.so" flash.mma.bf16 flash.mma.f16 ||
+python3 "$root/tests/bench/flash_bench.py" "$build/flash_bench" "$build/packs/cuda.so" "${kernels[@]}" ||
   code=$?
 exit $code

@@ -1,0 +1,13 @@
+#include "kernels/flash/wgmma.hpp"
+#include "kernels/pack/kernels.hpp"
+#include "kernels/pack/limits.hpp"
+
+namespace nbx::kernels {
+
+static constexpr char own_name[] = "flash.wgmma.f16", mma_name[] = "flash.mma.f16";
+const nbx_kernel flash_wgmma_f16 = pack::with_limits(
+    pack::describe<flash::WgmmaKernel<flash::WgmmaCommon<tile::f16, unit::M16N8K16F16>, own_name, mma_name>>(own_name,
+                                                                                                             __FILE__),
+    pack::tight_limits);
+
+}  // namespace nbx::kernels
