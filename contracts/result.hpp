@@ -89,7 +89,7 @@ struct RunResult {
   std::vector<std::string> harness_errors;
   std::int64_t cases_run = 0;
   std::int64_t codegen_cases = 0;  // of gate 5, passes included
-  std::string codegen;             // what gate 5 says in one line; empty: it was not asked
+  std::string codegen;             // what gate 5 asked: kernels, architectures, compiler; empty: it was not asked
   double seconds = 0;
   bool interrupted = false;
 };

@@ -85,7 +85,7 @@ std::vector<Piece> pieces(const Report& report) {
 }  // namespace
 
 std::string to_markdown(const Report& report, std::size_t limit) {
-  std::string out = "## nbx-contract\n\n" + fenced(summary_line(tally(report.result)));
+  std::string out = "## nbx-contract\n\n" + fenced(summary_line(report.result, tally(report.result)));
   std::vector<std::pair<std::string, std::int64_t>> cut;  // kind, how many
   for (const Piece& piece : pieces(report)) {
     if (cut.empty() && out.size() + piece.text.size() + reserve < limit) {

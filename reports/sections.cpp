@@ -206,7 +206,6 @@ std::string quality(const RunResult& result, const Tally& tally) {
 std::string notes(const RunResult& result, const Tally& tally, const Paint& paint) {
   std::string out;
   for (const std::string& error : result.harness_errors) out += paint.bad("harness error") + " " + error + "\n";
-  if (!result.codegen.empty()) out += result.codegen + "\n";
   for (const std::string& note : result.notes) out += "note: " + note + "\n";
   if (result.interrupted) out += paint.bad("interrupted") + ": only what was finished is reported\n";
   for (const std::string& pattern : result.unmatched) {

@@ -59,7 +59,12 @@ std::vector<const KernelResult*> shown_kernels(const RunResult& result, bool all
 
 }  // namespace
 
-std::string summary_line(const Tally& tally) {
+std::string summary_line(const RunResult& result, const Tally& tally) {
+  if (!result.codegen.empty()) {  // gate 5 alone was asked
+    const std::int64_t hold = result.codegen_cases - tally.red_cases - tally.pending_cases - tally.stale_cases;
+    return fmt::format("SUMMARY gate 5: {}: {} cases: {} hold, {} red, {} pending, {} stale", result.codegen,
+                       result.codegen_cases, hold, tally.red_cases, tally.pending_cases, tally.stale_cases);
+  }
   return fmt::format(
       "SUMMARY {} kernels: {} pass gates 1-4, {} fail, {} known findings; {} controls: {} red as planted, {} missed",
       tally.kernels, tally.pass, tally.fail, tally.known_findings, tally.controls, tally.red_as_planted, tally.missed);
@@ -76,7 +81,7 @@ std::string summary(const Report& report, const SummaryOptions& options) {
   out += unjudged(report, tally, options.paint);
   if (options.all) out += quality(result, tally);
   out += notes(result, tally, options.paint);
-  const std::string last = summary_line(tally);
+  const std::string last = summary_line(result, tally);
   const bool red = exit_code(result, report.strict) != exit_ok;
   return out + (red ? options.paint.bad(last) : options.paint.good(last)) + "\n";
 }

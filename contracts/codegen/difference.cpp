@@ -2,7 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace nbx::contracts::codegen {
+
+bool CodeDifference::code_differs() const {
+  return std::any_of(functions.begin(), functions.end(), [](const FunctionDifference& one) {
+    return one.code || one.kind != FunctionDifference::Kind::changed;
+  });
+}
 
 CodeDifference difference(const Code& before, const Code& after) {
   CodeDifference out;

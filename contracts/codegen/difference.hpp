@@ -27,6 +27,7 @@ struct CodeDifference {
   bool ptx = false;                           // other PTX
   std::vector<FunctionDifference> functions;  // by name; those that are the same are left out
   bool differs() const { return ptx || !functions.empty(); }
+  bool code_differs() const;  // other machine code, or other functions; other PTX alone is none
 };
 
 CodeDifference difference(const Code& before, const Code& after);

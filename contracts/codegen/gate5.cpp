@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <set>
 
 #include "contracts/codegen/difference.hpp"
 #include "contracts/inventory.hpp"
@@ -178,6 +179,7 @@ RunResult run_gate5(const RunOptions& options, const Places& places, const std::
   result.seed = options.seed;
   result.tier = options.tier == Tier::quick ? "quick" : options.tier == Tier::full ? "full" : "default";
   result.command = options.command;
+  result.codegen = "no kernel";
   const auto inventory = open_packs(options);
   result.packs = inventory->results;
   result.harness_errors = inventory->errors;
@@ -188,7 +190,6 @@ RunResult run_gate5(const RunOptions& options, const Places& places, const std::
   }
   std::vector<std::string> architectures;
   if (options.tier != Tier::full) architectures.assign(std::begin(held_architectures), std::end(held_architectures));
-  std::map<State, std::int64_t> counts;
   try {
     const Build built = build_selected(selected, options, places, std::move(architectures), stop);
     result.harness_errors.insert(result.harness_errors.end(), built.errors.begin(), built.errors.end());
@@ -198,16 +199,17 @@ RunResult run_gate5(const RunOptions& options, const Places& places, const std::
     for (const Unit& unit : selected.units) {
       for (CaseResult& one : judge(unit.kernel, selected.limits.at(unit.kernel), built.record,
                                    kept == records.end() ? nullptr : &*kept)) {
-        ++counts[one.state];
         ++result.cases_run;
         if (one.state != State::pass) result.cases.push_back(std::move(one));
       }
     }
     result.codegen_cases = result.cases_run;
-    result.codegen = fmt::format(
-        "gate 5: {} kernels, {}: {} cases hold, {} red, {} pending, {} stale; {} units compiled, {} as cached",
-        built.record.kernels.size(), built.record.compiler.name(), counts[State::pass], counts[State::red],
-        counts[State::pending], counts[State::stale], built.compiled, built.cached);
+    std::set<std::string> known;
+    for (const auto& [kernel, codes] : built.record.kernels)
+      for (const auto& [architecture, code] : codes) known.insert(architecture);
+    result.codegen = fmt::format("{} kernels × {} architectures by {}", built.record.kernels.size(), known.size(),
+                                 built.record.compiler.name());
+    result.notes.push_back(fmt::format("{} units compiled, {} as cached", built.compiled, built.cached));
     for (const std::string& one : built.unknown) {
       result.notes.push_back(fmt::format("{} does not know {}", built.record.compiler.device, one));
     }

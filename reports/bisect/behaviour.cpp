@@ -56,6 +56,11 @@ Observed look_at_gates(const contracts::RunOptions& options) {
 
 }  // namespace
 
+const char* until_name(Until until) {
+  static constexpr const char* names[] = {"bits", "gate", "code"};
+  return names[static_cast<int>(until)];
+}
+
 Observed observe(const std::filesystem::path& pack, Until until, const contracts::RunOptions& given) {
   contracts::RunOptions options = given;
   options.packs.clear();

@@ -12,7 +12,10 @@
 
 namespace nbx::reports::bisect {
 
-enum class Until : std::uint8_t { bits, gate };
+/// What counts as a change. Under `code` nothing is run, see code.hpp.
+enum class Until : std::uint8_t { bits, gate, code };
+/// "bits", "gate", "code".
+const char* until_name(Until until);
 
 /// A kernel's cases by name, and what each gave. Under Until::bits a case is a problem and gave the fingerprints of its
 /// outputs, or how it failed. Under Until::gate a case is "gate1.reference(problem)" and stands here if it is red.

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 /// What a verdict depends on beside the pack.
 std::string judge_key(const Settings& settings) {
-  std::vector<std::string> key{file_hash("/proc/self/exe"),       settings.until == Until::bits ? "bits" : "gate",
+  std::vector<std::string> key{file_hash("/proc/self/exe"),       until_name(settings.until),
                                tier_name(settings.run.tier),      std::to_string(settings.run.seed),
                                std::to_string(settings.run.gate), std::to_string(settings.run.timeout.count())};
   key.insert(key.end(), settings.run.patterns.begin(), settings.run.patterns.end());

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "reports/bisect/device_code.hpp"
+#include "reports/bisect/code.hpp"
 #include "reports/bisect/evidence.hpp"
 #include "reports/interrupt.hpp"
 
@@ -57,9 +57,8 @@ class Bisection {
       }
       if (!built.good.good() || !built.bad.good()) {
         const bool good = built.good.good();
-        result_.untestable.emplace_back(
-            unit(i).name, fmt::format("{} does not compile it: {}", (good ? settings_.bad : settings_.good).name,
-                                      good ? built.bad.why_not : built.good.why_not));
+        result_.untestable.push_back({unit(i).name, (good ? settings_.bad : settings_.good).name,
+                                      good ? built.bad.why_not : built.good.why_not});
       }
     }
     result_.suspects = suspects_.size();
@@ -134,8 +133,11 @@ class Bisection {
     const bool cuda = first.cuda;
     const auto compiler = [&](const Toolchain& toolchain) { return compile_words(first, toolchain).front(); };
     const std::string good = compiler(settings_.good), bad = compiler(settings_.bad);
-    const bool clang = !cuda && compiler_version(good).starts_with("clang");
-    return blame_flags(flags_for(settings_.good, units), flags_for(settings_.bad, units), good != bad, clang,
+    const CompilerKind kind = cuda                                          ? CompilerKind::nvcc
+                              : compiler_version(good).starts_with("clang") ? CompilerKind::clang
+                                                                            : CompilerKind::gcc;
+    return blame_flags(flags_for(settings_.good, units), flags_for(settings_.bad, units),
+                       good != bad || settings_.good.ptxas != settings_.bad.ptxas, kind, milder_flags(kind),
                        [&](const Variant& variant) { return try_variant(units, variant); });
   }
 
@@ -143,8 +145,7 @@ class Bisection {
   std::vector<std::string> flags_for(const Toolchain& toolchain, const Set& units) const {
     std::vector<Flag> flags;
     for (const std::size_t i : units) {
-      for (const Flag& flag :
-           grouped_flags(unit(i).cuda ? toolchain.nvcc_flags : host_flags(toolchain, unit(i).name))) {
+      for (const Flag& flag : grouped_flags(added_flags(toolchain, unit(i).name, unit(i).cuda))) {
         if (std::find(flags.begin(), flags.end(), flag) == flags.end()) flags.push_back(flag);
       }
     }
@@ -157,6 +158,7 @@ class Bisection {
     Toolchain toolchain = variant.bad_compiler ? settings_.bad : settings_.good;
     toolchain.name = fmt::format("{} and flags of the question", toolchain.name);
     toolchain.unit_flags.clear();
+    toolchain.ptxas_flags.clear();
     toolchain.cxx_flags = toolchain.nvcc_flags = variant.flags;
     return try_toolchain(units, toolchain);
   }
@@ -175,21 +177,16 @@ class Bisection {
 
   /// What each toolchain makes of a CUDA unit for its device.
   void add_device_code(UnitEvidence& out, const Unit& unit) {
-    out.architecture = architecture_of(unit);
-    const auto code_by = [&](const Toolchain& toolchain) {
-      return device_code({{unit.name, &unit}}, toolchain, {out.architecture}, settings_.folder, settings_.run.jobs,
-                         stop_requested());
-    };
-    const contracts::codegen::Build good = code_by(settings_.good), bad = code_by(settings_.bad);
+    const std::string architecture = architecture_of(unit);
+    const MakeCode make = code_maker(settings_);
+    const contracts::codegen::Build good = make({{unit.name, &unit}}, settings_.good, {architecture}),
+                                    bad = make({{unit.name, &unit}}, settings_.bad, {architecture});
     for (const auto* build : {&good, &bad}) {
       if (!build->errors.empty()) out.functions_note += "; its device code: " + build->errors.front();
     }
     if (good.record.kernels.empty() || bad.record.kernels.empty()) return;
-    const contracts::codegen::Code& before = good.record.kernels.at(unit.name).at(out.architecture);
-    const contracts::codegen::Code& after = bad.record.kernels.at(unit.name).at(out.architecture);
-    out.good_ptx = fmt::format("{:016x}", before.ptx);
-    out.bad_ptx = fmt::format("{:016x}", after.ptx);
-    out.device = contracts::codegen::difference(before, after);
+    add_code(out, architecture, good.record.kernels.at(unit.name).at(architecture),
+             bad.record.kernels.at(unit.name).at(architecture));
   }
 
   UnitEvidence evidence_of(const Set& units, std::size_t i) {

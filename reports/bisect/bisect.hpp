@@ -37,16 +37,20 @@ struct Blame {
   std::vector<UnitEvidence> evidence;
 };
 
+struct Untestable {
+  std::string unit, toolchain, why;  // whose compiler said why
+};
+
 struct Result {
-  std::size_t units = 0, suspects = 0;                          // suspects: both toolchains compile them, to other code
-  std::vector<std::pair<std::string, std::string>> untestable;  // units that one toolchain does not compile, and why
-  std::vector<std::string> unstable;                            // kernels that do not repeat themselves
-  Found found;                                                  // over suspects, by number in `suspect_names`
+  std::size_t units = 0, suspects = 0;  // suspects: both toolchains compile them, to other code
+  std::vector<Untestable> untestable;   // units that one toolchain does not compile
+  std::vector<std::string> unstable;    // kernels that do not repeat themselves
+  Found found;                          // over suspects, by number in `suspect_names`
   std::vector<std::string> suspect_names;
   std::vector<std::string> untested;  // why sets could not be tested
   std::vector<Blame> blames;
   std::size_t judged = 0, recalled = 0, built = 0, remembered = 0;
-  bool nothing_differs() const { return found.minimal.empty() && found.complete; }
+  bool nothing_differs() const { return found.minimal.empty() && found.complete && untestable.empty(); }
 };
 
 /// Throws std::runtime_error where the good side cannot be judged, and Stopped.

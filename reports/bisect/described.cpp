@@ -37,6 +37,18 @@ Described described(const std::string& units, const contracts::RunOptions& optio
   return out;
 }
 
+Described described_device_code(const std::string& units, const contracts::RunOptions& options, const fs::path& build) {
+  if (!units.empty() || !options.named_packs.empty()) return described(units, options);
+  const fs::path file = build / "packs" / "cuda.units.json";
+  if (!fs::exists(file)) {
+    throw std::runtime_error(
+        fmt::format("{} is not there: the build has no CUDA pack; accepted: --units FILE", file.string()));
+  }
+  contracts::RunOptions host = options;
+  host.device = "cpu";
+  return {{}, file, described("", host).kernels};
+}
+
 std::set<std::string> left_out(const PackUnits& pack, const std::vector<contracts::KernelInfo>& kernels,
                                const std::vector<std::string>& patterns) {
   std::set<std::string> out, kept;

@@ -24,6 +24,11 @@ struct Described {
 /// not load.
 Described described(const std::string& units, const contracts::RunOptions& options);
 
+/// As described(), for device code, which no device is needed for: the build's own CUDA pack in `build` does not load
+/// where there is none, so what it is built from is read beside it, and its kernels are the CPU pack's.
+Described described_device_code(const std::string& units, const contracts::RunOptions& options,
+                                const std::filesystem::path& build);
+
 /// Units of kernels that the patterns leave out. Kernels do not call each other's units.
 std::set<std::string> left_out(const PackUnits& pack, const std::vector<contracts::KernelInfo>& kernels,
                                const std::vector<std::string>& patterns);

@@ -56,6 +56,11 @@ std::vector<std::string> chosen_words(const std::vector<std::string>& parts, con
 
 }  // namespace
 
+std::vector<std::string> milder_flags(CompilerKind compiler) {
+  if (compiler == CompilerKind::nvcc) return {"-Xptxas=-O0", "-Xptxas=-O1", "-Xptxas=-O2", "--fmad=false"};
+  return {"-O0", "-O1", "-O2", "-ffp-contract=off", "-fno-tree-vectorize", "-fno-inline"};
+}
+
 std::vector<Flag> grouped_flags(const std::vector<std::string>& words) {
   std::vector<Flag> flags;
   for (const std::string& word : words) {
@@ -68,13 +73,13 @@ std::vector<Flag> grouped_flags(const std::vector<std::string>& words) {
   return flags;
 }
 
-std::vector<std::string> parts_of(const std::string& flag, bool clang) {
+std::vector<std::string> parts_of(const std::string& flag, CompilerKind compiler) {
   // What each compiler's manual lists under the umbrella, down to flags that stand for themselves.
   static const std::vector<std::string> unsafe{"-fno-signed-zeros", "-fno-trapping-math", "-fassociative-math",
                                                "-freciprocal-math"};
   std::vector<std::string> fast = unsafe;
   fast.insert(fast.end(), {"-fno-math-errno", "-ffinite-math-only"});
-  if (clang) {
+  if (compiler == CompilerKind::clang) {
     fast.insert(fast.end(), {"-fapprox-func", "-ffp-contract=fast"});
   } else {
     fast.insert(fast.end(),
@@ -93,7 +98,8 @@ std::vector<std::string> parts_of(const std::string& flag, bool clang) {
 }
 
 FlagBlame blame_flags(const std::vector<std::string>& good_flags, const std::vector<std::string>& bad_flags,
-                      bool other_compiler, bool clang, const std::function<Answer(const Variant&)>& try_variant) {
+                      bool other_compiler, CompilerKind compiler, const std::vector<std::string>& milder,
+                      const std::function<Answer(const Variant&)>& try_variant) {
   FlagBlame out;
   std::map<std::pair<bool, std::vector<std::string>>, Answer> memory;
   const auto answer = [&](bool bad_compiler, const std::vector<std::string>& flags) {
@@ -112,10 +118,10 @@ FlagBlame blame_flags(const std::vector<std::string>& good_flags, const std::vec
     out.culprit = FlagBlame::Culprit::flags;
   } else if (other_compiler && answer(true, good_flags) == Answer::changed) {
     out.culprit = FlagBlame::Culprit::compiler;
-    for (const char* flag : {"-O0", "-O1", "-O2", "-ffp-contract=off", "-fno-tree-vectorize", "-fno-inline"}) {
+    for (const std::string& flag : milder) {
       std::vector<std::string> flags = good_flags;
-      flags.emplace_back(flag);
-      if (answer(true, flags) == Answer::same) out.undone_by.emplace_back(flag);
+      flags.push_back(flag);
+      if (answer(true, flags) == Answer::same) out.undone_by.push_back(flag);
     }
     return out;
   } else if (other_compiler && !steps.empty() && answer(true, with_steps(good, steps, all, {})) == Answer::changed) {
@@ -132,7 +138,7 @@ FlagBlame blame_flags(const std::vector<std::string>& good_flags, const std::vec
     for (const std::size_t i : set) names.push_back(said(steps[i]));
     out.minimal.push_back(names);
     for (const std::size_t umbrella : set) {
-      const std::vector<std::string> parts = parts_of(steps[umbrella].flag.front(), clang);
+      const std::vector<std::string> parts = parts_of(steps[umbrella].flag.front(), compiler);
       if (!steps[umbrella].added || parts.empty()) continue;
       Set others = set;
       std::erase(others, umbrella);

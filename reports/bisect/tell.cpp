@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -12,14 +13,27 @@
 namespace nbx::reports::bisect {
 namespace {
 
+std::string counted_size(std::size_t number, const char* noun) {
+  return counted(static_cast<std::int64_t>(number), noun);
+}
+
 constexpr int flit_mean = 15;  // executions per search, FLiT's published mean (Bentley et al., HPDC 2019)
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// Of what a compiler said, the first line that names an error.
+std::string error_line(const std::string& text) {
+  const std::size_t error = text.find("error");
+  const std::size_t before = error == std::string::npos ? error : text.rfind('\n', error);
+  return before == std::string::npos ? first_line(text) : first_line(text.substr(before + 1));
+}
 
 std::string compiler_text(const Toolchain& toolchain, const Unit& unit) {
   std::string said = compiler_version(compile_words(unit, toolchain).front());
   const std::vector<std::string>& flags = unit.cuda ? toolchain.nvcc_flags : toolchain.cxx_flags;
   if (!flags.empty()) said += " " + joined(flags, " ");
+  if (unit.cuda && !toolchain.ptxas.empty()) said += " with " + compiler_version(toolchain.ptxas);
+  if (unit.cuda && !toolchain.ptxas_flags.empty()) said += ", ptxas " + joined(toolchain.ptxas_flags, " ");
   for (const auto& [pattern, more] : toolchain.unit_flags)
     said += fmt::format(", {} for {}", joined(more, " "), pattern);
   return said;
@@ -37,7 +51,7 @@ std::string sets_text(const std::vector<std::vector<std::string>>& sets, const s
   return joined(out, "; or ");
 }
 
-void tell_flags(FieldLines& lines, const FlagBlame& flags) {
+void tell_flags(FieldLines& lines, const FlagBlame& flags, Until until) {
   using Culprit = FlagBlame::Culprit;
   switch (flags.culprit) {
     case Culprit::flags:
@@ -52,6 +66,7 @@ void tell_flags(FieldLines& lines, const FlagBlame& flags) {
     }
     case Culprit::compiler:
       lines.field("flag", "none: the compiler itself, with the good toolchain's flags");
+      if (until == Until::code) break;  // other flags make other code in any case
       lines.field("", flags.undone_by.empty() ? "no flag that was tried gives the good answer again"
                                               : "the good answer again with " + joined(flags.undone_by, ", or "));
       break;
@@ -65,22 +80,22 @@ void tell_device(FieldLines& lines, const UnitEvidence& one) {
   lines.field("PTX", fmt::format("{} -> {}   for {}", one.good_ptx, one.bad_ptx, one.architecture));
   for (const contracts::codegen::FunctionDifference& function : one.device->functions) {
     const std::string resources = resources_text(function);
-    lines.field("machine code",
+    lines.field("device code",
                 fmt::format("{:016x} -> {:016x}   {}{}", function.machine_code_before, function.machine_code_after,
                             demangled(function.function), resources.empty() ? "" : ": " + resources));
   }
-  if (one.device->functions.empty()) lines.field("machine code", "the same in every function");
+  if (one.device->functions.empty()) lines.field("device code", "the same in every function");
 }
 
-void tell_blame(FieldLines& lines, const Blame& blame, std::size_t number) {
+void tell_blame(FieldLines& lines, const Blame& blame, std::size_t number, Until until) {
   lines.line("");
   lines.line(
       fmt::format("  {}  {}{}", number, joined(blame.units, " + "), blame.units.size() > 1 ? "   only together" : ""));
-  std::set<std::string> kernels;
-  for (const ChangedCase& one : blame.changed) kernels.insert(one.kernel);
-  lines.field("changes", fmt::format("{} of {}", counted(static_cast<std::int64_t>(blame.changed.size()), "case"),
-                                     joined({kernels.begin(), kernels.end()}, ", ")));
   if (!blame.changed.empty()) {
+    std::set<std::string> kernels;
+    for (const ChangedCase& one : blame.changed) kernels.insert(one.kernel);
+    lines.field("changes", fmt::format("{} of {}", counted_size(blame.changed.size(), "case"),
+                                       joined({kernels.begin(), kernels.end()}, ", ")));
     const ChangedCase& first = blame.changed.front();
     lines.field("outputs", fmt::format("{} -> {}   {}", first.good, first.bad, first.name));
   }
@@ -90,31 +105,38 @@ void tell_blame(FieldLines& lines, const Blame& blame, std::size_t number) {
   }
   if (blame.stage.culprit != StageBlame::Culprit::not_asked) lines.field("stage", stage_text(blame.stage.culprit));
   if (!blame.stage.why_not.empty()) lines.field("", first_line(blame.stage.why_not));
-  tell_flags(lines, blame.flags);
+  tell_flags(lines, blame.flags, until);
   for (const UnitEvidence& one : blame.evidence) {
     if (blame.evidence.size() > 1) lines.field("unit", one.unit);
-    lines.field("code", one.good_code.substr(0, 16) + " -> " + one.bad_code.substr(0, 16));
-    lines.field("function", one.functions.empty() ? one.functions_note : sets_text(one.functions, " and "));
+    if (!one.good_code.empty()) {
+      lines.field("code", one.good_code.substr(0, 16) + " -> " + one.bad_code.substr(0, 16));
+      lines.field("function", one.functions.empty() ? one.functions_note : sets_text(one.functions, " and "));
+    }
     if (!one.instructions.empty()) lines.field("", one.instructions);
     tell_device(lines, one);
   }
 }
 
-void tell_search(FieldLines& lines, const Result& result) {
+void tell_search(FieldLines& lines, const Result& result, Until until) {
   const Found& found = result.found;
   lines.field("units", fmt::format("{}, of which {} compile to other code", result.units, result.suspects));
-  lines.field("search", fmt::format("{}, {} of them to look for a breach of monotonicity",
-                                    counted(static_cast<std::int64_t>(found.evaluations + found.audited), "evaluation"),
-                                    found.audited));
-  lines.field("", fmt::format("(one by one: {}; FLiT's published mean: {})", result.suspects, flit_mean));
-  lines.field("cache", fmt::format("{} built, {} kept from before; {} packs judged twice each, {} verdicts kept from "
-                                   "before",
-                                   result.built, result.remembered, result.judged, result.recalled));
-  for (const auto& [unit, why] : result.untestable) {
-    lines.field("untested", fmt::format("{} cannot be tested: {}", unit, first_line(why)));
+  if (until == Until::code) {
+    lines.field("search", "none: a unit's code depends on that unit alone");
+    lines.field("cache", fmt::format("{} built, {} kept from before", result.built, result.remembered));
+  } else {
+    lines.field("search", fmt::format("{}, {} of them to look for a breach of monotonicity",
+                                      counted_size(found.evaluations + found.audited, "evaluation"), found.audited));
+    lines.field("", fmt::format("(one by one: {}; FLiT's published mean: {})", result.suspects, flit_mean));
+    lines.field("cache", fmt::format("{} built, {} kept from before; {} packs judged twice each, {} verdicts kept from "
+                                     "before",
+                                     result.built, result.remembered, result.judged, result.recalled));
+  }
+  for (const Untestable& one : result.untestable) {
+    lines.field("untested", fmt::format("{} cannot be tested: {} does not compile it: {}", one.unit, one.toolchain,
+                                        error_line(one.why)));
   }
   for (const std::string& why : result.untested) {
-    lines.field("untested", fmt::format("a mix cannot be tested: {}", first_line(why)));
+    lines.field("untested", fmt::format("a mix cannot be tested: {}", error_line(why)));
   }
   for (const std::string& kernel : result.unstable) {
     lines.field("unstable",
@@ -127,22 +149,37 @@ void tell_search(FieldLines& lines, const Result& result) {
   if (!found.complete) lines.field("", "the search is not complete: sets may be missing");
 }
 
+/// What was found, and never without what could not be asked.
+std::string headline(const Result& result) {
+  const std::size_t sets = result.blames.size();
+  std::string out = sets != 0 ? fmt::format("BISECT {} of units {} the change", counted_size(sets, "minimal set"),
+                                            sets == 1 ? "brings" : "bring")
+                    : !result.found.complete    ? "BISECT no set was found, and not every mix could be tested"
+                    : result.untestable.empty() ? "BISECT nothing changed"
+                                                : "BISECT nothing changed in what could be tested";
+  if (!result.untestable.empty())
+    out += fmt::format("; {} cannot be tested", counted_size(result.untestable.size(), "unit"));
+  if (!result.unstable.empty()) {
+    out += fmt::format("; {} not the same from run to run", counted_size(result.unstable.size(), "kernel"));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string text(const Result& result, const Settings& settings, std::size_t width) {
   FieldLines lines(width);
-  const Unit& unit = settings.pack.units.front();
-  lines.line(fmt::format("bisect until {}", settings.until == Until::bits ? "bits" : "gate"));
+  // Of a pack with CUDA units these are what the question is about.
+  const std::vector<Unit>& units = settings.pack.units;
+  const auto cuda = std::find_if(units.begin(), units.end(), [](const Unit& one) { return one.cuda; });
+  const Unit& unit = cuda == units.end() ? units.front() : *cuda;
+  lines.line(fmt::format("bisect until {}", until_name(settings.until)));
   lines.field("good", fmt::format("{}: {}", settings.good.name, compiler_text(settings.good, unit)));
   lines.field("bad", fmt::format("{}: {}", settings.bad.name, compiler_text(settings.bad, unit)));
-  tell_search(lines, result);
-  for (std::size_t i = 0; i < result.blames.size(); ++i) tell_blame(lines, result.blames[i], i + 1);
+  tell_search(lines, result, settings.until);
+  for (std::size_t i = 0; i < result.blames.size(); ++i) tell_blame(lines, result.blames[i], i + 1, settings.until);
   lines.line("");
-  const auto sets = static_cast<std::int64_t>(result.blames.size());
-  lines.line(sets != 0                  ? fmt::format("BISECT {} of units {} the change", counted(sets, "minimal set"),
-                                     sets == 1 ? "brings" : "bring")
-             : result.nothing_differs() ? "BISECT nothing changed"
-                                        : "BISECT no set was found, and not all could be tested");
+  lines.line(headline(result));
   return lines.out;
 }
 
@@ -151,7 +188,7 @@ std::string json_text(const Result& result, const Settings& settings) {
   static constexpr const char* culprits[] = {"flags", "compiler", "both", "unclear"};
   json out{{"good", json::parse(to_json(settings.good))},
            {"bad", json::parse(to_json(settings.bad))},
-           {"until", settings.until == Until::bits ? "bits" : "gate"},
+           {"until", until_name(settings.until)},
            {"units", result.units},
            {"suspects", result.suspects},
            {"evaluations", result.found.evaluations},
@@ -165,7 +202,9 @@ std::string json_text(const Result& result, const Settings& settings) {
            {"sets", json::array()},
            {"breaches", json::array()},
            {"untestable", json::array()}};
-  for (const auto& [unit, why] : result.untestable) out["untestable"].push_back({{"unit", unit}, {"why", why}});
+  for (const Untestable& one : result.untestable) {
+    out["untestable"].push_back({{"unit", one.unit}, {"toolchain", one.toolchain}, {"why", one.why}});
+  }
   for (const auto& [inner, outer] : result.found.breaches) {
     out["breaches"].push_back({names_of(inner, result.suspect_names), names_of(outer, result.suspect_names)});
   }

@@ -163,13 +163,10 @@ std::vector<std::string> compile_words(const Unit& unit, const Toolchain& toolch
   std::vector<std::string> words = unit.command;
   const std::string& compiler = unit.cuda ? toolchain.nvcc : toolchain.cxx;
   if (!compiler.empty()) words.front() = compiler;
-  const std::vector<std::string> flags = unit.cuda ? toolchain.nvcc_flags : host_flags(toolchain, unit.name);
+  const std::vector<std::string> flags = added_flags(toolchain, unit.name, unit.cuda);
   words.insert(words.end(), flags.begin(), flags.end());
-  if (unit.cuda) {
-    // The host's part of a CUDA unit is the host compiler's.
-    if (!toolchain.cxx.empty()) words.insert(words.end(), {"-ccbin", toolchain.cxx});
-    for (const std::string& flag : toolchain.ptxas_flags) words.push_back("-Xptxas=" + flag);
-  }
+  // The host's part of a CUDA unit is the host compiler's.
+  if (unit.cuda && !toolchain.cxx.empty()) words.insert(words.end(), {"-ccbin", toolchain.cxx});
   words.push_back("-w");  // another compiler warns of other things
   words.insert(words.end(), more.begin(), more.end());
   return words;

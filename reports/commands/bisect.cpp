@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "reports/bisect/code.hpp"
 #include "reports/bisect/described.hpp"
 #include "reports/bisect/tell.hpp"
 #include "reports/commands/commands.hpp"
@@ -30,10 +31,14 @@ int run_bisect(const Words& words, const Session& session) {
   settings.run = run_options(words.selection, session);
   settings.good = find_toolchain(words.good, session.folder / "toolchains");
   settings.bad = find_toolchain(words.bad, session.folder / "toolchains");
-  settings.until = words.until == "bits" ? bisect::Until::bits : bisect::Until::gate;
+  for (const bisect::Until until : {bisect::Until::bits, bisect::Until::gate, bisect::Until::code}) {
+    if (words.until == bisect::until_name(until)) settings.until = until;
+  }
+  const bool code = settings.until == bisect::Until::code;
   settings.folder = words.folder.empty() ? session.folder / "bisect" : fs::path(words.folder);
   settings.most = words.most;
-  const bisect::Described pack = bisect::described(words.units, settings.run);
+  const bisect::Described pack = code ? bisect::described_device_code(words.units, settings.run, session.folder)
+                                      : bisect::described(words.units, settings.run);
   settings.pack = bisect::read_units(pack.units);
   settings.good_anyway = bisect::left_out(settings.pack, pack.kernels, settings.run.patterns);
   stop_on_signals(exit_interrupted);
@@ -41,7 +46,7 @@ int run_bisect(const Words& words, const Session& session) {
   try {
     ProgressLine progress;
     settings.say = [&](const std::string& what) { progress.show(what); };
-    result = bisect::bisect(settings);
+    result = code ? bisect::bisect_code(settings, pack.kernels) : bisect::bisect(settings);
   } catch (const bisect::Stopped&) {
     fmt::print(stderr, "nbx-contract: stopped; what was built and judged is kept in {}\n", settings.folder.string());
     return exit_interrupted;
@@ -65,9 +70,12 @@ void add_bisect(CLI::App& app, Session& session) {
   auto words = std::make_shared<Words>();
   bisect->add_option("--good", words->good, "The toolchain to trust")->required()->type_name("TOOLCHAIN");
   bisect->add_option("--bad", words->bad, "The toolchain in question")->required()->type_name("TOOLCHAIN");
-  bisect->add_option("--until", words->until, "What counts: other bits, or a red case that was not red (bits)")
-      ->type_name("bits|gate")
-      ->check(CLI::IsMember({"bits", "gate"}));
+  bisect
+      ->add_option(
+          "--until", words->until,
+          "What counts: other bits, a red case that was not red, or, with no device, a CUDA unit's code (bits)")
+      ->type_name("bits|gate|code")
+      ->check(CLI::IsMember({"bits", "gate", "code"}));
   bisect->add_option("--units", words->units, "How the pack is built, if it does not say: compile_commands.json")
       ->type_name("FILE");
   bisect->add_option("--cache", words->folder, "Keeps what was built and judged (bisect/ beside the command)")
@@ -81,7 +89,8 @@ void add_bisect(CLI::App& app, Session& session) {
       "Exit codes: 0 nothing changed, 1 something did, 2 usage, 3 it could not be told, 130 stopped.\n"
       "Examples:\n"
       "  nbx-contract bisect --good g++-12 --bad clang++-19 --quick\n"
-      "  nbx-contract bisect --good g++-12 --bad fast-math --until gate 'softmax.*'");
+      "  nbx-contract bisect --good g++-12 --bad fast-math --until gate 'softmax.*'\n"
+      "  nbx-contract bisect --good nvcc-13.0.json --bad nvcc-13.5.json --until code decode.published.bf16");
   bisect->callback([words, &session] { session.action = [words, &session] { return run_bisect(*words, session); }; });
 }
 

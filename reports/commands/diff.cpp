@@ -109,20 +109,6 @@ std::string said(const Toolchain& toolchain) {
   return fmt::format("{}: {}", toolchain.name, text.empty() ? "each command as it stands" : text.dump());
 }
 
-/// The build's own CUDA pack does not load where there is no device: what it is built from stands in a file beside it,
-/// and its kernels are the CPU pack's.
-bisect::Described device_pack(const Words& words, const Session& session, const contracts::RunOptions& options) {
-  if (!words.units.empty() || !options.named_packs.empty()) return bisect::described(words.units, options);
-  const fs::path units = session.folder / "packs" / "cuda.units.json";
-  if (!fs::exists(units)) {
-    throw std::runtime_error(
-        fmt::format("{} is not there: the build has no CUDA pack; accepted: --units FILE", units.string()));
-  }
-  contracts::RunOptions host = options;
-  host.device = "cpu";
-  return {{}, units.string(), bisect::described("", host).kernels};
-}
-
 diff::Result diff_toolchains(const Words& words, const Session& session, const contracts::RunOptions& options) {
   ProgressLine progress;
   bisect::Settings settings;
@@ -134,14 +120,17 @@ diff::Result diff_toolchains(const Words& words, const Session& session, const c
   diff::Result out;
   out.first = said(settings.good);
   out.second = said(settings.bad);
-  const bool device = diff::device_side_differs(settings.good, settings.bad);
+  // Flags of some units may be of host units, of CUDA units or of both.
+  const bool device = diff::device_side_differs(settings.good, settings.bad) ||
+                      (options.device == "cuda" && settings.good.unit_flags != settings.bad.unit_flags);
   const auto take = [&](const bisect::Described& pack) {
     settings.pack = bisect::read_units(pack.units);
     settings.good_anyway = bisect::left_out(settings.pack, pack.kernels, options.patterns);
     return pack.kernels;
   };
   if (device) {
-    out.code = diff::diff_code(settings, take(device_pack(words, session, options)), words.architectures, words.stage);
+    out.code = diff::diff_code(settings, take(bisect::described_device_code(words.units, options, session.folder)),
+                               words.architectures, words.stage);
   }
   // The bits of a pack for a device that is not here cannot be asked.
   if (options.device == "cuda" || diff::host_side_differs(settings.good, settings.bad) || !device) {

@@ -35,12 +35,6 @@ std::string said(const std::pair<std::string, std::string>& one) {
 
 }  // namespace
 
-bool KernelCode::code_differs() const {
-  return std::any_of(difference.functions.begin(), difference.functions.end(), [](const FunctionDifference& one) {
-    return one.code || one.kind != FunctionDifference::Kind::changed;
-  });
-}
-
 bool KernelCode::resources_differ() const {
   return std::any_of(difference.functions.begin(), difference.functions.end(),
                      [](const FunctionDifference& one) { return one.resources_differ(); });

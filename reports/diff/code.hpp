@@ -13,7 +13,7 @@ struct KernelCode {
   std::string kernel, architecture;
   contracts::codegen::CodeDifference difference;
   bisect::StageBlame stage;  // asked where two toolchains are compared
-  bool code_differs() const;
+  bool code_differs() const { return difference.code_differs(); }
   bool resources_differ() const;
 };
 

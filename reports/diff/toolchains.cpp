@@ -4,16 +4,13 @@
 
 #include <algorithm>
 
-#include "reports/bisect/device_code.hpp"
+#include "reports/bisect/code.hpp"
 #include "reports/diff/build_pack.hpp"
-#include "reports/interrupt.hpp"
 
 namespace nbx::reports::diff {
 namespace {
 
 namespace fs = std::filesystem;
-using bisect::Answer;
-using bisect::Stopped;
 
 /// The units of one side; where it does not compile one, the other side's stands in for it and `failed` says so.
 std::vector<fs::path> objects_of(const bisect::Settings& settings, const std::vector<bisect::Made>& own,
@@ -30,40 +27,6 @@ std::vector<fs::path> objects_of(const bisect::Settings& settings, const std::ve
     out.push_back(own[i].good() ? own[i].file : other[i].file);
   }
   return out;
-}
-
-/// The kernels' CUDA units, those that the patterns leave out apart.
-std::vector<bisect::NamedUnit> device_units(const bisect::Settings& settings,
-                                            const std::vector<contracts::KernelInfo>& kernels) {
-  std::vector<bisect::NamedUnit> out;
-  for (const bisect::Unit& unit : settings.pack.units) {
-    if (!unit.cuda || settings.good_anyway.count(unit.name) != 0) continue;
-    std::string name;
-    for (const contracts::KernelInfo& kernel : kernels) {
-      const bool made_of = !kernel.unit.empty() && ("/" + unit.file.string()).ends_with("/" + kernel.unit);
-      if (made_of && name.empty()) name = kernel.name;
-    }
-    // Without kernels to go by, by --units alone, a unit's name is its own.
-    if (kernels.empty()) name = unit.name;
-    if (!name.empty()) out.push_back({name, &unit});
-  }
-  return out;
-}
-
-struct Maker {
-  const bisect::Settings& settings;
-  contracts::codegen::Build operator()(const std::vector<bisect::NamedUnit>& units, const Toolchain& toolchain,
-                                       const std::vector<std::string>& architectures) const {
-    if (settings.say) settings.say(fmt::format("device code of {} units by {}", units.size(), toolchain.name));
-    auto made =
-        bisect::device_code(units, toolchain, architectures, settings.folder, settings.run.jobs, stop_requested());
-    if (stop_requested()) throw Stopped{};
-    return made;
-  }
-};
-
-bool same_code(const contracts::codegen::Code& a, const contracts::codegen::Code& b) {
-  return !KernelCode{"", "", contracts::codegen::difference(a, b), {}}.code_differs();
 }
 
 }  // namespace
@@ -105,11 +68,11 @@ BitsDiff diff_bits(const bisect::Settings& settings, std::vector<std::string>& f
 
 CodeDiff diff_code(const bisect::Settings& settings, const std::vector<contracts::KernelInfo>& kernels,
                    const std::vector<std::string>& architectures, bool ask_stage) {
-  const std::vector<bisect::NamedUnit> units = device_units(settings, kernels);
+  const std::vector<bisect::NamedUnit> units = bisect::device_units(settings, kernels);
   if (units.empty()) throw std::runtime_error("the toolchains differ for CUDA units, and the pack has none selected");
   std::vector<std::string> wanted = architectures;
   if (wanted.empty()) wanted.push_back(bisect::architecture_of(*units.front().unit));
-  const Maker make{settings};
+  const bisect::MakeCode make = bisect::code_maker(settings);
   const auto good = make(units, settings.good, wanted), bad = make(units, settings.bad, wanted);
   CodeDiff out = compare_code(good.record, bad.record, {}, {});
   for (const auto* made : {&good, &bad}) {
@@ -121,16 +84,8 @@ CodeDiff diff_code(const bisect::Settings& settings, const std::vector<contracts
   for (KernelCode& one : out.differing) {
     if (!one.code_differs()) continue;
     const auto unit = std::find_if(units.begin(), units.end(), [&](const auto& u) { return u.name == one.kernel; });
-    const auto& before = good.record.kernels.at(one.kernel).at(one.architecture);
-    const auto answer = [&](const Toolchain& front_end, const Toolchain& assembler) {
-      const auto made = make({*unit}, bisect::with_assembler_of(front_end, assembler, *unit->unit), {one.architecture});
-      for (const std::string& error : made.errors) one.stage.why_not = error;
-      if (made.record.kernels.empty()) return Answer::untestable;
-      const auto& code = made.record.kernels.at(one.kernel).at(one.architecture);
-      return same_code(before, code) ? Answer::same : Answer::changed;
-    };
-    const Answer front_end = answer(settings.bad, settings.good), ptxas = answer(settings.good, settings.bad);
-    one.stage.culprit = bisect::blame_stage(front_end, ptxas);
+    one.stage = bisect::stage_of_code(*unit, settings.good, settings.bad, one.architecture,
+                                      good.record.kernels.at(one.kernel).at(one.architecture), make);
   }
   return out;
 }

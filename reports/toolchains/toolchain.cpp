@@ -39,12 +39,15 @@ std::vector<std::string> words(const std::string& from, const std::string& key, 
 
 }  // namespace
 
-std::vector<std::string> host_flags(const Toolchain& toolchain, const std::string& unit) {
-  std::vector<std::string> flags = toolchain.cxx_flags;
+std::vector<std::string> added_flags(const Toolchain& toolchain, const std::string& unit, bool cuda) {
+  std::vector<std::string> flags = cuda ? toolchain.nvcc_flags : toolchain.cxx_flags;
   for (const auto& [pattern, more] : toolchain.unit_flags) {
     if (contracts::glob(pattern, unit) || contracts::glob("*/" + pattern, unit)) {
       flags.insert(flags.end(), more.begin(), more.end());
     }
+  }
+  if (cuda) {
+    for (const std::string& flag : toolchain.ptxas_flags) flags.push_back("-Xptxas=" + flag);
   }
   return flags;
 }

@@ -21,8 +21,9 @@ struct Toolchain {
   std::map<std::string, std::vector<std::string>> unit_flags;
 };
 
-/// The flags that a host unit is compiled with on top of its command's own.
-std::vector<std::string> host_flags(const Toolchain& toolchain, const std::string& unit);
+/// The flags that a unit is compiled with on top of its command's own: cxx_flags and those for it alone; of a CUDA unit
+/// nvcc_flags, those for it alone, and ptxas_flags, as nvcc takes them.
+std::vector<std::string> added_flags(const Toolchain& toolchain, const std::string& unit, bool cuda);
 
 /// From JSON. Throws std::runtime_error that names the key, its value and what is accepted; `from` says where it stood.
 Toolchain parse_toolchain(std::string_view text, const std::string& from);

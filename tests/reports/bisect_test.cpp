@@ -244,6 +244,14 @@ TEST_F(Bisect, AUnitThatDoesNotCompileIsSaidAndTheOthersFound) {
   ASSERT_EQ(out.at("untestable").size(), 1U);
   EXPECT_EQ(out.at("untestable").at(0).at("unit"), "u30.cpp");
   EXPECT_THAT(out.at("untestable").at(0).at("why"), HasSubstr("this compiler does not know the unit"));
+  EXPECT_THAT(ended_.out, HasSubstr("BISECT 1 minimal set of units brings the change; 1 unit cannot be tested\n"));
+  EXPECT_THAT(ended_.out,
+              HasSubstr("u30.cpp cannot be tested: planted does not compile it: g++: u30.cpp:4:2: error: "));
+}
+
+TEST_F(Bisect, WhatCannotBeTestedIsNotCalledUnchanged) {
+  bisect({{"unit_flags", {{"u30.cpp", {"-DPLANT_ERROR"}}}}}, 3);
+  EXPECT_THAT(ended_.out, HasSubstr("BISECT nothing changed in what could be tested; 1 unit cannot be tested\n"));
 }
 
 #if defined(NBX_CLANG)

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <thread>
 
 #include "process.hpp"
@@ -132,6 +133,24 @@ TEST_F(Command, SuggestsNamesWhereNothingMatches) {
   EXPECT_THAT(half.err, Not(HasSubstr("no match for user_softmax")));
   EXPECT_EQ(run({"explain", "softmax.tile.f33/gate1.reference(x)"}).code, 4);
   EXPECT_EQ(run({"list", "kernels", "softmax.tile.f33"}).code, 4);
+}
+
+TEST_F(Command, EndsARunOfGate5WithALineOfItsOwn) {
+  const std::regex none("SUMMARY gate 5: no kernel: 0 cases: 0 hold, 0 red, 0 pending, 0 stale\n$");
+  const Ended ended = run({"run", "--gate", "5", "no.such.kernel"});
+  EXPECT_EQ(ended.code, 4) << ended.err;
+  EXPECT_TRUE(std::regex_search(ended.out, none)) << ended.out;
+#if defined(NBX_NVCC)
+  // Compiled once and kept beside the command of the build; another compiler than the recorded one is pending.
+  for (const char* beside : {"compile_commands.json", "codegen"}) {
+    fs::create_symlink(fs::path(NBX_COMMAND).parent_path() / beside, folder_.path() / beside);
+  }
+  const Ended one = run({"run", "--gate", "5", "--summary", "paged.append.f32"});
+  const std::regex line(
+      "\nSUMMARY gate 5: 1 kernels × 3 architectures by nvcc [0-9.]+, g\\+\\+ [0-9.]+: 6 cases: "
+      "[0-9] hold, [0-9] red, [0-9] pending, [0-9] stale\n$");
+  EXPECT_TRUE(std::regex_search(one.out, line)) << one.out << one.err;
+#endif
 }
 
 TEST_F(Command, WritesSeveralReportsAtOnce) {

@@ -1,4 +1,4 @@
-// Two records, and two toolchains on a CUDA unit. (Two toolchains on host units: bisect_test.cpp.)
+// Two records held against each other. (Two toolchains: bisect_test.cpp on host units, device_code_test.cpp on CUDA.)
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -6,9 +6,6 @@
 #include "contracts/codegen/record.hpp"
 #include "contracts/records.hpp"
 #include "process.hpp"
-#include "reports/bisect/stage.hpp"
-#include "reports/program.hpp"
-#include "reports/toolchains/mixed_nvcc.hpp"
 #include "reports/write_file.hpp"
 
 namespace nbx::reports {
@@ -198,71 +195,6 @@ TEST_F(Diff, APackAcrossCompilersAndFlags) {
   EXPECT_THAT(ended_.out, HasSubstr("nothing was compared"));
   EXPECT_EQ(call({NBX_COMMAND, "toolchains", "--with", "g++"}).code, 2);
 }
-
-TEST(Stage, IsBlamedByWhatTheMixturesDo) {
-  using bisect::Answer;
-  using bisect::blame_stage;
-  using Culprit = bisect::StageBlame::Culprit;
-  EXPECT_EQ(blame_stage(Answer::changed, Answer::same), Culprit::front_end);
-  EXPECT_EQ(blame_stage(Answer::same, Answer::changed), Culprit::ptxas);
-  EXPECT_EQ(blame_stage(Answer::changed, Answer::changed), Culprit::each);
-  EXPECT_EQ(blame_stage(Answer::same, Answer::same), Culprit::together);
-  EXPECT_EQ(blame_stage(Answer::untestable, Answer::changed), Culprit::untestable);
-  EXPECT_EQ(blame_stage(Answer::same, Answer::untestable), Culprit::untestable);
-}
-
-#if defined(NBX_NVCC)
-class DiffDevice : public Diff {
- protected:
-  DiffDevice() {
-    const std::string unit = fs::path(NBX_SOURCE) / "tests/contracts/codegen/planted.cu";
-    write("commands.json", json::array({{{"directory", own_.path().string()},
-                                         {"file", unit},
-                                         {"command", "nvcc -arch=sm_90 -O3 -c " + unit + " -o planted.o"}}})
-                               .dump());
-  }
-  json stage(const json& bad) {
-    json toolchain = bad;
-    toolchain["name"] = "planted";
-    if (!toolchain.contains("nvcc")) toolchain["nvcc"] = NBX_NVCC;
-    write("good.json", json{{"name", "as it is"}, {"nvcc", NBX_NVCC}}.dump());
-    write("bad.json", toolchain.dump());
-    const json out = diff(
-        {file("good.json"), file("bad.json"), "--stage", "--units", file("commands.json"), "--cache", file("cache")},
-        1);
-    return out.at("code").at("differing").at(0);
-  }
-};
-
-TEST_F(DiffDevice, TheFrontEndIsToldFromTheAssembler) {
-  // Each mixture has the good side in it, so these also hold the linked toolkit against the real one.
-  const json front_end = stage({{"nvcc_flags", {"-DPLANT=1"}}});
-  EXPECT_EQ(front_end.at("stage"), "front end");
-  EXPECT_EQ(front_end.at("kernel"), "planted.cu");
-  EXPECT_EQ(front_end.at("ptx_differs"), true);
-  const json ptxas = stage({{"ptxas_flags", {"-O1"}}});
-  EXPECT_EQ(ptxas.at("stage"), "ptxas");
-  EXPECT_EQ(ptxas.at("ptx_differs"), false);
-  EXPECT_THAT(ended_.out, HasSubstr("other machine code from the same PTX"));
-  EXPECT_EQ(stage({{"nvcc_flags", {"-DPLANT=1"}}, {"ptxas_flags", {"-O1"}}}).at("stage"), "each");
-}
-
-TEST_F(DiffDevice, AnOlderAssemblerIsGivenPtxThatSaysItsOwnVersion) {
-  const fs::path tool = own_.path() / "ptxas", log = own_.path() / "log";
-  write("ptxas",
-        "#!/bin/sh\nfor word; do\n  case $word in\n    *version.ptx) echo \"Unsupported .version 99.0; current "
-        "version is '8.0'\"; exit 1 ;;\n    *.ptx) grep '^.version' \"$word\" >>" +
-            log.string() + " ;;\n  esac\ndone\nexec " + ptxas_of(NBX_NVCC).string() + " \"$@\"\n");
-  fs::permissions(tool, fs::perms::owner_all);
-  const fs::path nvcc = mixed_nvcc(NBX_NVCC, tool, own_.path());
-  const fs::path unit = fs::path(NBX_SOURCE) / "tests/contracts/codegen/planted.cu";
-  const Finished made = run_program({nvcc, "-arch=sm_90", "-cubin", unit, "-o", own_.path() / "cubin"});
-  EXPECT_EQ(made.code, 0) << made.output;
-  EXPECT_EQ(read_file(log), ".version 8.0\n");
-  EXPECT_EQ(mixed_nvcc(NBX_NVCC, tool, own_.path()), nvcc);
-  EXPECT_THROW(mixed_nvcc(NBX_NVCC, own_.path() / "none", own_.path()), std::runtime_error);
-}
-#endif
 
 }  // namespace
 }  // namespace nbx::reports

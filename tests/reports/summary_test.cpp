@@ -8,6 +8,7 @@
 namespace nbx::reports {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -86,8 +87,23 @@ TEST(Summary, LastLineHasTheAgreedForm) {
   tally.known_findings = 2;
   tally.controls = tally.red_as_planted = 33;
   EXPECT_EQ(
-      summary_line(tally),
+      summary_line({}, tally),
       "SUMMARY 142 kernels: 142 pass gates 1-4, 0 fail, 2 known findings; 33 controls: 33 red as planted, 0 missed");
+}
+
+TEST(Summary, OfGate5CountsItsCasesAlone) {
+  contracts::RunResult result;
+  result.codegen = "75 kernels × 3 architectures by nvcc 13.0.88, g++ 12.2.0";
+  result.codegen_cases = result.cases_run = 450;
+  result.cases = {sample::skipped_case(sample::State::pending, "sm_90", "no record"),
+                  sample::skipped_case(sample::State::stale, "sm_90", "other code"),
+                  sample::skipped_case(sample::State::stale, "sm_80", "other code"), sample::red_case()};
+  const Report report = sample::report(result);
+  EXPECT_THAT(
+      summary(report, {}),
+      EndsWith("\nSUMMARY gate 5: 75 kernels × 3 architectures by nvcc 13.0.88, g++ 12.2.0: 450 cases: 446 hold, "
+               "1 red, 1 pending, 2 stale\n"));
+  EXPECT_THAT(summary(report, {}), Not(HasSubstr("gates 1-4")));
 }
 
 TEST(Summary, NeverCallsAnEmptyRunGood) {
