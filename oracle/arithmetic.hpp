@@ -15,6 +15,9 @@ struct Dot {
     fused_group,  // a matrix unit: `group` exact products and the sum so far, each cut toward zero to a multiple of
                   // 2^(e_max - kept_bits), added exactly, then cut toward zero to result_precision bits; groups chained
     grouped_f32,  // exact products; the `group` of them added first, then the sum so far, each addition to nearest fp32
+    split_f16,  // fp32 operands in two parts of f16 on grouped_f32: x · 2^s = hi + 2^-11 lo, s by the largest element
+                // of the operand's line, which comes to [2^14, 2^15); sums of hi·hi + 2^-11 · sums of (hi·lo + lo·hi),
+                // to nearest, in stretches of `restart` terms
   };
   Unit unit = Unit::simt_f32;
   int chains = 1;
@@ -24,9 +27,10 @@ struct Dot {
   int group = 16;
   int kept_bits = 25;
   int result_precision = 24;
-  int exponent_floor = -133;  // the least e_max
-  std::int64_t restart = 0;   // every so many terms the sum is added to an fp32 one, to nearest, and starts again from
-                              // zero; 0: never
+  int exponent_floor = -133;          // the least e_max
+  bool subnormals_as_normal = false;  // a fused group reads subnormal operands in a format where they are normal
+  std::int64_t restart = 0;  // every so many terms the sum is added to an fp32 one, to nearest, and starts again from
+                             // zero; 0: never
   bool operator==(const Dot&) const = default;
 };
 
@@ -70,6 +74,9 @@ struct Arithmetic {
   bool fixed_shift =
       false;                // a row that AttentionInput::fixed_shift names a shift for subtracts it: no maximum is kept
   std::int64_t merges = 0;  // the most results, each divided by its own sum, that are merged by their base-2 LSE
+  double p_scale = 1;       // a power of two, by which weights are multiplied before they take p_format
+  int scale_roundings = 0;  // of the factor of scores, before it multiplies them
+  int value_roundings = 0;  // of o beside the normalisation
   bool operator==(const Arithmetic&) const = default;
 };
 

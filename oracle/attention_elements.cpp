@@ -16,17 +16,6 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // The double evaluation is worth bounds while its weights are known to this share.
 constexpr double kWellKnown = 0x1p-6;
 
-// Per column, the largest |v| among the row's keys that have a weight.
-std::vector<double> largest_values(const AttentionHead& head, const BlockRow& row) {
-  std::vector<double> largest(static_cast<std::size_t>(head.shape.Dv), 0.0);
-  for (std::int64_t j = 0; j < row.keys; ++j) {
-    if (std::ranges::binary_search(row.biased, j) || std::ranges::binary_search(row.absent, j)) continue;
-    const double* v = head.value.values.row(j).data();
-    for (std::size_t d = 0; d < largest.size(); ++d) largest[d] = std::max(largest[d], std::fabs(v[d]));
-  }
-  return largest;
-}
-
 // The rare part: values that are not finite, and steps past fp32's range.
 void settle_classes(const AttentionBlock& block, std::int64_t r, bool propagates, std::int64_t begin,
                     std::span<const double> magnitude, Evaluation::Output& o) {
@@ -61,6 +50,16 @@ void settle_classes(const AttentionBlock& block, std::int64_t r, bool propagates
 
 }  // namespace
 
+std::vector<double> largest_values(const AttentionHead& head, const BlockRow& row) {
+  std::vector<double> largest(static_cast<std::size_t>(head.shape.Dv), 0.0);
+  for (std::int64_t j = 0; j < row.keys; ++j) {
+    if (std::ranges::binary_search(row.biased, j) || std::ranges::binary_search(row.absent, j)) continue;
+    const double* v = head.value.values.row(j).data();
+    for (std::size_t d = 0; d < largest.size(); ++d) largest[d] = std::max(largest[d], std::fabs(v[d]));
+  }
+  return largest;
+}
+
 double inflation_of(const RowErrors& reference) {
   const double unknown = reference.largest_growth + 2 * reference.sum + reference.pivot;
   return unknown <= kWellKnown ? (1 + 8 * unknown) * (1 + 0x1p-18) : kInf;
@@ -78,7 +77,7 @@ OutputErrors::OutputErrors(const ErrorModel& model, const RowErrors& errors, dou
     const double roundings = compose(compose(model.weight_relative, later), model.divide_relative);
     const double absolute = count *
                             (model.weight_half_quantum + model.weight_subnormal + model.exp_absolute +
-                             model.rescale_absolute + model.divide_absolute) *
+                             model.rescale_absolute + model.divide_absolute + model.accumulated_largest) *
                             (1 + roundings) * errors.own_enlarged;
     per_largest = (1 + roundings + absolute) / own_left;
     own_constant = ((count * model.accumulated_absolute + model.accumulated_fixed) * errors.own_enlarged +
@@ -99,6 +98,7 @@ OutputErrors::OutputErrors(const ErrorModel& model, const RowErrors& errors, dou
   per_sum_error = inflation / left / row_sum;
   per_magnitude = E * inflation / left;
   constant = absolute * per_sum_error;
+  per_column = count * model.accumulated_largest * unit * per_sum_error;
 }
 
 void OutputErrors::bounds(std::span<const double> sum_error, std::span<const double> magnitude,
@@ -110,6 +110,9 @@ void OutputErrors::bounds(std::span<const double> sum_error, std::span<const dou
     }
   } else {
     std::ranges::fill(bound, kInf);
+  }
+  if (per_column > 0) {
+    for (std::size_t i = 0; i < n; ++i) bound[i] += per_column * largest_value[i];
   }
   if (!largest_value.empty()) {
     for (std::size_t i = 0; i < n; ++i) {
@@ -171,7 +174,9 @@ void write_row(const AttentionBlock& block, std::int64_t r, bool propagates, std
   }
   const auto sum_errors = [&](std::size_t model) { return std::span(block.errors[model].row(r).data(), Dv); };
   std::vector<double> largest_value;
-  if (std::ranges::any_of(source.errors, [&](const RowErrors& e) { return known_badly(e, inflation); })) {
+  const auto by_column = [](const ErrorModel& model) { return model.accumulated_largest > 0; };
+  if (std::ranges::any_of(head.models, by_column) ||
+      std::ranges::any_of(source.errors, [&](const RowErrors& e) { return known_badly(e, inflation); })) {
     largest_value = largest_values(head, source);
   }
   OutputErrors(head.models[0], source.errors[0], source.sum, inflation, source.keys)

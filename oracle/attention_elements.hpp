@@ -23,6 +23,7 @@ struct OutputErrors {
   bool known = false;                                         // the first bound says something
   double per_sum_error = 0, per_magnitude = 0, constant = 0;  // before the final operations
   double per_largest = 0, own_constant = 0;                   // of the second
+  double per_column = 0;                                      // of the first: times the largest |v| of the column
   double final_relative = 0, final_absolute = 0;
   std::optional<HalfUlp> narrows;
   double largest = 0;  // finite number of the output's format, where results saturate
@@ -31,10 +32,14 @@ struct OutputErrors {
   OutputErrors(const ErrorModel& model, const RowErrors& errors, double row_sum, double inflation, std::int64_t keys);
 
   /// bound[i] of an element of at most magnitude[i] whose P·V is off by at most sum_error[i]. `largest_value`: the
-  /// largest |v| of the column among the keys that have a weight; empty where the second bound is not wanted.
+  /// largest |v| of the column among the keys that have a weight; empty where the second bound is not wanted, and
+  /// per_column is 0.
   void bounds(std::span<const double> sum_error, std::span<const double> magnitude,
               std::span<const double> largest_value, std::span<double> bound) const;
 };
+
+/// Per column, the largest |v| among the row's keys that have a weight.
+std::vector<double> largest_values(const AttentionHead& head, const BlockRow& row);
 
 /// A row known so badly under a model that the second bound may be the smaller one.
 inline bool known_badly(const RowErrors& errors, double inflation) { return !(errors.sum * inflation < 0.125); }

@@ -60,6 +60,10 @@ BoundParts bound_parts(const AttentionInput& input, const Arithmetic& arithmetic
   parts.accumulation +=
       (static_cast<double>(source.keys) * model.accumulated_absolute + model.accumulated_fixed) * unit +
       model.value_absolute * source.sum * (1 + errors.sum);
+  if (model.accumulated_largest > 0) {
+    parts.accumulation += static_cast<double>(source.keys) * model.accumulated_largest * unit *
+                          largest_values(head, source)[static_cast<std::size_t>(d)];
+  }
   const double per = inflation_of(source.errors[0]) / left;
   const double magnitude = std::fabs(o.expected.value[d]);
   parts.scores = (parts.scores / source.sum + magnitude * errors.scores) * per;

@@ -19,6 +19,8 @@ struct DotError {
   /// Of each term, relative to what it would be with its operand at the operand format's smallest normal, where an
   /// operand may be subnormal: a fused group takes its exponent as if it were normal.
   double of_subnormal = 0;
+  /// Of each term, relative to the product of powers of two above the largest elements of both its lines.
+  double of_largest = 0;
 };
 
 /// For products of up to `terms` terms. `extra` fp32 additions to nearest follow for each term.

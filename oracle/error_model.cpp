@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "oracle/exp.hpp"
 
@@ -26,7 +27,8 @@ constexpr double kLeastProfile = 0.125;
 
 // error = sum of coefficients; one more rounded operation on a value that is at most (value |s| + bias |bias|).
 void round_scores(ErrorModel& m, double u, double value, double bias, double absolute) {
-  for (double* c : {&m.score_terms, &m.score_value, &m.score_bias, &m.score_absolute, &m.score_key, &m.score_query}) {
+  for (double* c : {&m.score_terms, &m.score_value, &m.score_bias, &m.score_absolute, &m.score_key, &m.score_query,
+                    &m.score_largest}) {
     *c *= 1 + u;
   }
   m.score_value += u * value;
@@ -45,6 +47,16 @@ void set_profile(ErrorModel& m, const DotError& dot, std::int64_t terms, double 
   for (double& weight : m.profile) weight = m.score_terms > 0 ? std::fmax(weight / m.score_terms, kLeastProfile) : 1;
 }
 
+// Narrowing of an operand of the input. Stored ones are multiplied as they are stored.
+Narrowing of_operands(const AttentionShape& shape, Format from, const OperandRange& range, Format operand,
+                      std::optional<double> scale, bool flush_to_zero) {
+  if (!shape.input->stored) return narrowing(from, range, operand, scale, flush_to_zero);
+  if (scale || !contains(operand, shape.input->stored->format)) {
+    throw std::invalid_argument("stored operands go to their unit as they are");
+  }
+  return {};
+}
+
 void set_scores(ErrorModel& m, const Arithmetic& a, const AttentionShape& shape, const OperandRange& q,
                 const OperandRange& k) {
   const double scale = std::fabs(shape.scale);
@@ -53,9 +65,9 @@ void set_scores(ErrorModel& m, const Arithmetic& a, const AttentionShape& shape,
   const double product = a.flush_to_zero ? 0x1p-126 : 0x1p-150;
   const double sum = a.flush_to_zero ? 0x1p-126 : 0;
   const auto terms = static_cast<double>(shape.D);
-  const Narrowing of_q = narrowing(shape.input->q.format, q, a.qk.operand,
-                                   at_query ? std::optional(scale) : std::nullopt, a.flush_to_zero);
-  const Narrowing of_k = narrowing(shape.input->k.format, k, a.qk.operand, std::nullopt, a.flush_to_zero);
+  const Narrowing of_q = of_operands(shape, shape.input->q.format, q, a.qk.operand,
+                                     at_query ? std::optional(scale) : std::nullopt, a.flush_to_zero);
+  const Narrowing of_k = of_operands(shape, shape.input->k.format, k, a.qk.operand, std::nullopt, a.flush_to_zero);
   const DotError dot = dot_error(a.qk, shape.D, 0, a.flush_to_zero);
   set_profile(m, dot, shape.D, compose(of_q.relative, of_k.relative));
   // Narrowed operands q' = q(1 + ..) + aq, k' likewise; (1 + growth) bounds what the unit makes of aq k and so on.
@@ -63,20 +75,25 @@ void set_scores(ErrorModel& m, const Arithmetic& a, const AttentionShape& shape,
   const double query_scale = at_query ? scale : 1;
   m.score_key = terms * growth * of_q.absolute * (1 + of_k.relative);
   m.score_query = terms * growth * of_k.absolute * (1 + of_q.relative) * query_scale;
-  m.score_absolute = terms * (growth * of_q.absolute * of_k.absolute + dot.absolute_per_term);
+  const double of_unit = shape.input->stored ? shape.input->stored->of_scores : 1;
+  m.score_absolute = terms * (growth * of_q.absolute * of_k.absolute + dot.absolute_per_term * of_unit);
   if (dot.of_subnormal > 0) {
     const double least = smallest_normal(a.qk.operand);
     if (q.smallest * query_scale < least) m.score_key += terms * dot.of_subnormal * least;
     if (k.smallest < least) m.score_query += terms * dot.of_subnormal * least * query_scale;
     m.score_absolute += terms * dot.of_subnormal * least * least;
   }
+  m.score_largest = terms * dot.of_largest * query_scale;
   m.score_terms *= query_scale;
   const double has_bias = shape.input->bias ? 1 : 0;
   if (!at_query) {
-    for (double* c : {&m.score_terms, &m.score_absolute, &m.score_key, &m.score_query}) *c *= scale;
+    for (double* c : {&m.score_terms, &m.score_absolute, &m.score_key, &m.score_query, &m.score_largest}) *c *= scale;
     // scale · dot = s - bias. A power of two is exact but for underflow.
     // So is ln 2 of exponents of two, which no kernel multiplies by.
     const bool exact = (is_power_of_two(scale) || shape.input->base_two) && !whole;
+    // Where the factor underflows, the largest dot product of its operands makes the most of that.
+    const double largest = largest_finite(a.qk.operand);
+    for (int i = 0; i < a.scale_roundings; ++i) round_scores(m, kU, 1, has_bias, product * terms * largest * largest);
     round_scores(m, exact ? 0 : kU, 1, has_bias, exact && shape.input->base_two ? 0 : product);
   }
   if (shape.input->bias) round_scores(m, kU, 1, 0, sum);
@@ -145,17 +162,18 @@ void set_weights(ErrorModel& m, const Arithmetic& a) {
   m.divide_absolute = a.divide_ulp * 0x1p-149 + sum;
   if (a.p_format != Format::f32) {
     m.weight_relative = unit_roundoff(a.p_format);
-    m.weight_half_quantum = 0.5 * quantum(a.p_format);
+    m.weight_half_quantum = 0.5 * quantum(a.p_format) / a.p_scale;
   }
 }
 
 void set_values(ErrorModel& m, const Arithmetic& a, const AttentionShape& shape, const OperandRange& v) {
   const double product = a.flush_to_zero ? 0x1p-126 : 0x1p-150;
-  const Narrowing of_v = narrowing(shape.input->v.format, v, a.pv.operand, std::nullopt, a.flush_to_zero);
+  const Narrowing of_v = of_operands(shape, shape.input->v.format, v, a.pv.operand, std::nullopt, a.flush_to_zero);
+  const double of_unit = shape.input->stored ? shape.input->stored->of_values : 1;
   // Weights wider than the unit's operand are narrowed on the way in.
   if (!contains(a.pv.operand, a.p_format)) {
     m.weight_relative = compose(m.weight_relative, unit_roundoff(a.pv.operand));
-    m.weight_half_quantum += 0.5 * quantum(a.pv.operand);
+    m.weight_half_quantum += 0.5 * quantum(a.pv.operand) / a.p_scale;
   }
   const bool exact_rescales = a.log2_at == Arithmetic::Log2At::whole && a.pv.restart == 0;
   DotError dot = dot_error(a.pv, shape.Tk, exact_rescales ? 0 : a.rescales, a.flush_to_zero);
@@ -163,8 +181,10 @@ void set_values(ErrorModel& m, const Arithmetic& a, const AttentionShape& shape,
   for (double& growth : m.accumulated) growth = compose(growth, compose(of_v.relative, m.rescale_relative));
   m.accumulated_uniform = dot.uniform;
   m.value_absolute = of_v.absolute * (1 + m.accumulated.back());
-  m.accumulated_absolute = dot.absolute_per_term;
-  m.accumulated_fixed = static_cast<double>(a.rescales) * product;
+  m.accumulated_absolute = dot.absolute_per_term * of_unit;
+  m.accumulated_fixed = static_cast<double>(a.rescales) * product * of_unit;
+  // Weights of a tile are at most 1 and its exponential's error, and a power of two above them at most twice that.
+  m.accumulated_largest = 2 * 2 * (1 + m.exp_relative) * dot.of_largest * (1 + m.accumulated.back());
   if (dot.of_subnormal > 0) {
     // Narrowed weights are often subnormal in f16; so may values be.
     const double least = smallest_normal(a.pv.operand);
@@ -189,6 +209,8 @@ void set_output(ErrorModel& m, const Arithmetic& a) {
     case Arithmetic::Normalise::weights:
       break;
   }
+  m.output_relative = compose(m.output_relative, compounded(kU, a.value_roundings));
+  m.output_absolute += a.value_roundings * product;
   if (a.output != Format::f32) m.output = a.output;
   m.largest_step = kLargest;
   m.largest_output = largest_finite(a.output);

@@ -27,10 +27,11 @@ struct OperandRange {
 
 struct ErrorModel {
   // Scores: |computed - exact| <= score_terms · A + score_value |s| + score_bias |bias| + score_absolute
-  //                               + score_key · max|k_j| + score_query · max|q_i|,
+  //                               + score_key · max|k_j| + score_query · max|q_i| + score_largest · max|q_i| max|k_j|,
   // A = sum over d of profile[d] |q_d||k_d|, profile[d] in (0, 1].
   std::vector<double> profile;
-  double score_terms = 0, score_value = 0, score_bias = 0, score_absolute = 0, score_key = 0, score_query = 0;
+  double score_terms = 0, score_value = 0, score_bias = 0, score_absolute = 0, score_key = 0, score_query = 0,
+         score_largest = 0;
   // The way from the score to the exponent: distance · (distance from the maximum) + distance_absolute.
   double distance = 0, distance_absolute = 0;
   double distance_maximum = 0;  // of |m|, the row's maximum: what merging by LSE adds
@@ -53,6 +54,7 @@ struct ErrorModel {
   double value_absolute = 0;        // narrowing of v, per unit of weight
   double accumulated_absolute = 0;  // per key
   double accumulated_fixed = 0;
+  double accumulated_largest = 0;  // per key, of the largest |v| of its column among those that have a weight
   // After P·V.
   double output_relative = 0, output_absolute = 0;
   std::optional<Format> output;  // the format that narrows at the end; none: the last operation has rounded already

@@ -63,6 +63,13 @@ struct SoftmaxInput {
   bool log = false;
 };
 
+/// Operands that are stored narrower than they stand here: q, k and v are fp32 products of elements of `format` and a
+/// scale for each head, exactly. Kernels multiply the elements and scale scores and o. The largest of those factors:
+struct StoredOperands {
+  Format format;
+  double of_scores = 1, of_values = 1;
+};
+
 /// q [B, H, Tq, D], k [B, Hk, Tk, D], v [B, Hk, Tk, Dv]; bias broadcast from [1|B, 1|H, 1|Tq, 1|Tk].
 /// o [B, H, Tq, Dv], lse [B, H, Tq] in natural logarithm.
 struct AttentionInput {
@@ -76,6 +83,7 @@ struct AttentionInput {
   /// Per row ((b·H + h)·Tq + i), where base_two: the exponent that kernels of a fixed shift subtract, to within
   /// fixed_shift_margin; NaN: they keep a running maximum. Empty: NaN for all. Bounds follow it, values do not.
   std::vector<double> fixed_shift{};
+  std::optional<StoredOperands> stored{};
 };
 
 /// Half for the rounding of a centred shift, and one for a ⌈U⌉ of norms that were rounded upward.

@@ -48,7 +48,8 @@ void score_errors(const ErrorModel& model, const RowScores& row, Array error) {
   // its smallest terms may have underflowed.
   const auto terms = static_cast<double>(model.profile.size());
   const double per_product = model.score_terms * row.query_factor * (1 + (terms + 8) * 0x1p-23);
-  const double per_key = model.score_terms * row.query_factor * terms * 0x1p-147 + model.score_key;
+  const double per_key = model.score_terms * row.query_factor * terms * 0x1p-147 + model.score_key +
+                         model.score_largest * row.query_factor;
   const double constant = model.score_absolute + model.score_query * row.query_factor;
   const auto n = static_cast<Eigen::Index>(row.score.size());
   const double* score = row.score.data();

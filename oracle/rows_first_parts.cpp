@@ -38,7 +38,7 @@ struct PartialErrors {
   PartialErrors(const ErrorModel& model, const RowErrors& errors, const BlockRow& row, double inflation) {
     const double E = errors.sum * inflation;
     const double B = std::fmax(errors.shift, errors.largest_error) * inflation;
-    if (!(E < kInf) || !(B < 1)) return;  // nothing is known
+    if (!(E < kInf) || !(B < 1) || model.accumulated_largest > 0) return;  // nothing is known
     const double factor = std::exp(B) * (1 + 0x1p-40), less_one = std::expm1(B) * (1 + 0x1p-40);
     max = B;
     sum = row.sum * (factor * E + less_one) * (1 + 0x1p-40);

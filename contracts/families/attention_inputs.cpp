@@ -26,6 +26,15 @@ double pick_tiny(oracle::Format format, Random& random) {
   return random.sign() * scale[random.below(4)] * (1 + static_cast<double>(random.below(3)));
 }
 
+/// One of 24 decades around 1, the at-th of `count`.
+double decade(std::int64_t at, std::int64_t count) {
+  return std::pow(10.0, -12 + 24 * static_cast<double>(at) / static_cast<double>(std::max<std::int64_t>(count - 1, 1)));
+}
+
+double mixed_element(Random& random) {
+  return random.sign() * std::ldexp(1 + random.unit(), -static_cast<int>(random.below(29)));
+}
+
 /// Component d of query i.
 double query(const AttentionProblem& p, oracle::Format format, std::int64_t i, std::int64_t d, Random& random) {
   const double x = random.normal();
@@ -56,6 +65,10 @@ double query(const AttentionProblem& p, oracle::Format format, std::int64_t i, s
       return d == i % p.D ? 16 : 0;
     case balanced:
       return d == 0 || d == p.D - 1 ? 8 : 0.5 * x;
+    case decades:
+      return i % 5 == 3 ? 0 : x * decade(i, p.Tq);
+    case mixed:
+      return 4 * mixed_element(random);
     default:
       return x;
   }
@@ -101,6 +114,10 @@ double key(const AttentionProblem& p, oracle::Format format, std::int64_t j, std
       return first          ? for_score(p, -20) / 8
              : d == p.D - 1 ? for_score(p, 2.0 * static_cast<double>(j) / static_cast<double>(p.Tk)) / 8
                             : 0.5 * x;
+    case decades:
+      return j % 7 == 4 ? 0 : x;
+    case mixed:
+      return 4 * mixed_element(random);
     default:
       return x;
   }
@@ -129,6 +146,10 @@ double value(const AttentionProblem& p, oracle::Format format, std::int64_t j, s
       return d == (j / p.D) % value_dim(p) ? 1024 : x;
     case balanced:
       return d != (j + j / tile) % value_dim(p) ? 0.25 * x : mix(static_cast<std::uint64_t>(j)) & 1 ? 256 : -256;
+    case decades:
+      return j % 6 == 5 || d == 1 ? 0 : x * decade(d, value_dim(p));
+    case mixed:
+      return mixed_element(random);
     case markers: {
       // One marked key a tile, drawn, and the last key; each in a column of its own so that they do not drown each
       // other.
@@ -232,6 +253,12 @@ void plant(const AttentionProblem& p, AttentionData& data, Bytes& q, Bytes& k, B
     put_pattern(bytes, data.format, index, oracle::encode(format, x));
     return index;
   };
+  const auto large = [&](Bytes& bytes, const Shape& shape, std::int64_t position) {
+    const std::uint32_t pattern = oracle::encode(format, oracle::largest_finite(format) / 256);
+    for (std::int64_t bh = 0; bh < shape[0] * shape[1]; ++bh)
+      for (std::int64_t d = 0; d < shape[3]; ++d)
+        put_pattern(bytes, data.format, (bh * shape[2] + position) * shape[3] + d, pattern);
+  };
   const std::int64_t visible = random.below(p.causal == oracle::Causal::top_left ? std::min(p.Tq, p.Tk) : p.Tk);
   const std::int64_t hidden = p.Tq + random.below(std::max<std::int64_t>(1, p.Tk - p.Tq));  // of top_left
   const std::int64_t masked = p.Tk - 1;                                                     // of padding
@@ -274,6 +301,13 @@ void plant(const AttentionProblem& p, AttentionData& data, Bytes& q, Bytes& k, B
     case Plant::masked_nan_value:
       put(v, data.v_shape, masked, nan);
       break;
+    case Plant::partly_hidden_large:
+      large(v, data.v_shape, p.Tk / 2);
+      break;
+    case Plant::masked_large:
+      large(k, data.k_shape, masked);
+      large(v, data.v_shape, masked);
+      break;
     case Plant::nan_key_by_tile:
       for (std::int64_t h = 0; h < p.Hk; ++h) {
         const std::int64_t first = h * tile % p.Tk;
@@ -300,15 +334,15 @@ const char* kind_name(AttentionKind kind) {
   constexpr const char* names[] = {"normal",   "uniform",   "wide",     "sink",       "cancelling", "constant",
                                    "powers",   "anti",      "equal",    "far",        "tiny",       "largest",
                                    "overflow", "negative",  "markers",  "zero_query", "one_hot",    "ones_value",
-                                   "rising",   "last_dims", "clusters", "balanced"};
+                                   "rising",   "last_dims", "clusters", "balanced",   "decades",    "mixed"};
   return names[static_cast<int>(kind)];
 }
 
 const char* plant_name(Plant plant) {
   constexpr const char* names[] = {
-      "none",           "nan_query",        "nan_key",        "nan_value",        "inf_key",
-      "inf_value",      "opposite_infs",    "hidden_nan_key", "hidden_nan_value", "partly_hidden_nan",
-      "masked_nan_key", "masked_nan_value", "nan_key_by_tile"};
+      "none",           "nan_query",        "nan_key",         "nan_value",           "inf_key",
+      "inf_value",      "opposite_infs",    "hidden_nan_key",  "hidden_nan_value",    "partly_hidden_nan",
+      "masked_nan_key", "masked_nan_value", "nan_key_by_tile", "partly_hidden_large", "masked_large"};
   return names[static_cast<int>(plant)];
 }
 

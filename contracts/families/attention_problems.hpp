@@ -42,6 +42,8 @@ enum class AttentionKind : std::uint8_t {
   clusters,    // each query sees its own keys alone; among them each value row is marked, in a column of its own
   balanced,    // scores near -20 that rise slowly, by the last component; large values of drawn signs, so that outputs
                // are near 0 and every single key shows in one row
+  decades,     // each query, and each column of values, at a scale of its own over 24 decades; some of all are zeros
+  mixed,       // elements 2^-28 apart within each row of q, k and v
 };
 
 enum class Plant : std::uint8_t {
@@ -57,7 +59,9 @@ enum class Plant : std::uint8_t {
   partly_hidden_nan,  // a NaN value that only the later rows see
   masked_nan_key,     // NaN under a bias of -inf
   masked_nan_value,
-  nan_key_by_tile,  // KV head h has a NaN in a key of tile h
+  nan_key_by_tile,      // KV head h has a NaN in a key of tile h
+  partly_hidden_large,  // a value row near the largest numbers that only the later rows see
+  masked_large,         // keys and values near the largest numbers under a bias of -inf
 };
 
 struct AttentionProblem {
@@ -245,6 +249,24 @@ inline constexpr AttentionProblem problems[] = {
     {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .bias = BiasShape::qk, .plant = Plant::inf_key},
     {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .bias = BiasShape::qk, .plant = Plant::inf_value},
     {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .bias = BiasShape::qk, .plant = Plant::opposite_infs},
+    // scales far apart, and what must not set one
+    {.H = 2, .Tq = 16, .Tk = 130, .D = 32, .kind = decades, .equality = true},
+    {.H = 2, .Tq = 16, .Tk = 130, .D = 32, .kind = mixed},
+    {.H = 2,
+     .Tq = 33,
+     .Tk = 33,
+     .D = 32,
+     .causal = bottom_right,
+     .plant = Plant::partly_hidden_large,
+     .equality = true},
+    {.H = 2,
+     .Tq = 8,
+     .Tk = 60,
+     .D = 32,
+     .bias = BiasShape::k,
+     .mask = Masking::padding,
+     .plant = Plant::masked_large,
+     .equality = true},
     // power: what can be seen at each size
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 64, .D = 32, .kind = negative, .tier = quick, .size_class = 64},
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 64, .D = 32, .kind = markers, .tier = quick, .size_class = 64},

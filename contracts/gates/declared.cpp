@@ -40,8 +40,9 @@ bool matrix_unit(nbx_unit unit, std::string_view architecture, oracle::Dot& to) 
         return one.bf16;
       case NBX_M16N8K8_TF32:
         return one.tf32_group > 0;
-      case NBX_M16N8K32_E4M3:  // two groups from zero, then the sum so far is added in fp32
+      case NBX_M16N8K32_E4M3:  // two groups from zero, then the sum so far is added in fp32; operands pass through f16
         to.restart = 32;
+        to.subnormals_as_normal = true;
         return architecture == "sm_90";
       default:
         return false;
@@ -64,6 +65,10 @@ std::optional<oracle::Dot> dot(const nbx_dot& from, const char* name, std::strin
       to.unit = oracle::Dot::Unit::grouped_f32;
       to.group = 4;
       break;
+    case NBX_M8N8K4_SPLIT:
+      to.unit = oracle::Dot::Unit::split_f16;
+      to.group = 4;
+      break;
     case NBX_M16N8K32_E4M3:
       if (from.group_keys != 0) {
         *why = fmt::format("{}: group_keys is {}; this unit adds to fp32 after every 32 terms: 0 is accepted", name,
@@ -75,7 +80,9 @@ std::optional<oracle::Dot> dot(const nbx_dot& from, const char* name, std::strin
       if (!matrix_unit(from.unit, imitates, to)) {
         *why = fmt::format(
             "{}: the oracle has no bound for unit {} of architecture '{}'; it has one for 0 (simt_f32), 1 (any_order), "
-            "16-18 (m16n8k16 f16 and bf16, m16n8k8 tf32), 19 (m16n8k32 e4m3, sm_90) and 20 (m8n8k4 f16)",
+            "16-18 (m16n8k16 f16 and bf16, m16n8k8 tf32), 19 (m16n8k32 e4m3, sm_90), 20 (m8n8k4 f16) and 23 (m8n8k4 in "
+            "two "
+            "parts)",
             name, from.unit, imitates);
         return std::nullopt;
       }
@@ -93,7 +100,6 @@ std::optional<oracle::Dot> dot(const nbx_dot& from, const char* name, std::strin
   to.u = from.unit_roundoff;
   to.products_exact = from.products_exact != 0;
   to.operand = *operand;
-  to.restart = from.group_keys;
   return to;
 }
 
@@ -115,11 +121,14 @@ std::optional<oracle::Arithmetic> declared(const nbx_arithmetic& from, DLDataTyp
     return std::nullopt;
   }
   if (!(from.exp_ulp > 0) || !(from.log_ulp >= 0) || !(from.divide_ulp > 0) || from.sum_depth < 0 ||
-      from.rescales < 0 || from.merges < 0) {
+      from.rescales < 0 || from.merges < 0 || !(from.p_scale >= 0) || from.scale_roundings > 8 ||
+      from.value_roundings > 8) {
     *why = fmt::format(
-        "the declared arithmetic needs exp_ulp > 0, log_ulp >= 0, divide_ulp > 0, sum_depth >= 0 and "
-        "rescales >= 0, not {}, {}, {}, {} and {}",
-        from.exp_ulp, from.log_ulp, from.divide_ulp, from.sum_depth, from.rescales);
+        "the declared arithmetic needs exp_ulp > 0, log_ulp >= 0, divide_ulp > 0, sum_depth >= 0, rescales >= 0, "
+        "p_scale "
+        ">= 0 and at most 8 scale_roundings and value_roundings, not {}, {}, {}, {}, {}, {}, {} and {}",
+        from.exp_ulp, from.log_ulp, from.divide_ulp, from.sum_depth, from.rescales, from.p_scale, from.scale_roundings,
+        from.value_roundings);
     return std::nullopt;
   }
   A to;
@@ -139,6 +148,9 @@ std::optional<oracle::Arithmetic> declared(const nbx_arithmetic& from, DLDataTyp
   to.flush_to_zero = from.flush_to_zero != 0;
   to.fixed_shift = from.fixed_shift != 0;
   to.merges = from.merges;
+  to.p_scale = from.p_scale == 0 ? 1 : from.p_scale;
+  to.scale_roundings = static_cast<int>(from.scale_roundings);
+  to.value_roundings = static_cast<int>(from.value_roundings);
   return to;
 }
 

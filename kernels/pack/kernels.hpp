@@ -38,6 +38,7 @@
   each(flash_wgmma_f16) \
   each(flash_wgmma_bf16) \
   each(flash_m8n8k4_f16) \
+  each(flash_m8n8k4_split_f32) \
   each(sdpa_route_f32) \
   each(sdpa_route_f16) \
   each(sdpa_route_bf16) \

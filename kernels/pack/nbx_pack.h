@@ -135,7 +135,11 @@ enum {
   NBX_M16N8K32_E4M3 = 19,
   NBX_M8N8K4_F16 = 20,
   NBX_WGMMA_E4M3 = 21,
-  NBX_WGMMA_BF16 = 22
+  NBX_WGMMA_BF16 = 22,
+  /* f32 operands in two parts of f16 on m8n8k4: x · 2^s = hi + 2^-11 · lo, s common to a row of A or a column of B,
+   * whose largest element comes to [2^14, 2^15), |s| <= 126. Of each `group_keys` terms hi·hi make one chain, hi·lo and
+   * lo·hi of each four another; hi·hi + 2^-11 · the other is added to an fp32 sum. lo·lo is left out. */
+  NBX_M8N8K4_SPLIT = 23
 };
 
 typedef struct nbx_dot {
@@ -194,8 +198,11 @@ typedef struct nbx_arithmetic {
   int64_t sum_depth;   /* the most additions that one weight passes through in the row sum */
   int64_t rescales;    /* the most times that a running maximum can move within a row; 0: none is kept */
   uint32_t flush_to_zero;
-  uint32_t fixed_shift; /* 1 where a row subtracts the shift that the problem names for it, if it names one */
-  int64_t merges;       /* the most results, each divided by its own sum, that are merged by their base-2 LSE */
+  uint32_t fixed_shift;     /* 1 where a row subtracts the shift that the problem names for it, if it names one */
+  int64_t merges;           /* the most results, each divided by its own sum, that are merged by their base-2 LSE */
+  double p_scale;           /* a power of two that weights are multiplied by before they take p_format; 0: none */
+  uint32_t scale_roundings; /* fp32 roundings of the factor of scores before it multiplies them: of operands' scales */
+  uint32_t value_roundings; /* fp32 roundings of o beside its division: by a scale of values */
 } nbx_arithmetic;
 
 /* One way to vary the launch. Gates 1-3 run every value; `clause` names the equality that holds along it

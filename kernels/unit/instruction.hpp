@@ -73,6 +73,26 @@ NBX_DEVICE inline void mma(M16N8K32E4M3, float* c, const std::uint32_t* a, const
 
 #undef NBX_MMA
 
+NBX_DEVICE inline void mma(M8N8K4F16, float* c, const std::uint32_t* a, const std::uint32_t* b) {
+  asm volatile(
+      "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%9}, {%10,%11}, "
+      "{%0,%1,%2,%3,%4,%5,%6,%7};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7])
+      : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(b[1]));
+}
+
+/// What a lane holds of m8n8k4: pair p of quads (lanes 4p … 4p + 3 and 16 + 4p … 19 + 4p) takes the columns 8p … 8p
+/// + 7.
+struct QuadPair {
+  int lane = static_cast<int>(threadIdx.x) % 32;
+  int first = lane % 16 / 4 * 8;       // column of the pair
+  int own = lane % 4 + lane / 16 * 4;  // row of A, and column of B behind `first`
+  NBX_DEVICE int row(int i) const { return (lane & 1) + (i & 2) + lane / 16 * 4; }  // of element i of C
+  NBX_DEVICE int column(int i) const { return first + (i & 4) + (lane & 2) + (i & 1); }
+  /// The lane of this pair whose `own` is r.
+  NBX_DEVICE int owner(int r) const { return lane % 16 / 4 * 4 + r % 4 + r / 4 * 16; }
+};
+
 /// The 32-bit register of A (b: of Bᵀ) that holds row r from column 'from' on.
 template <class Unit>
 struct Packing;
@@ -138,33 +158,26 @@ NBX_DEVICE void multiply_tile(const float* a, int a_stride, const float* b, int 
   }
 }
 
-/// m8n8k4: pair p of quads (lanes 4p … 4p + 3 and 16 + 4p … 19 + 4p) takes the columns 8p … 8p + 7.
 template <bool from_zero>
 NBX_DEVICE void multiply_tile(const float* a, int a_stride, const float* b, int b_stride, float* c, int c_stride,
                               int rows, int columns, int depth, M8N8K4F16) {
-  const int lane = static_cast<int>(threadIdx.x) % 32, first = lane % 16 / 4 * 8;
-  const int own = lane % 4 + lane / 16 * 4;  // row of A and column of B
+  const detail::QuadPair at;
   const detail::Part of_a{a, a_stride, rows, depth}, of_b{b, b_stride, depth, columns},
       of_c{c, c_stride, rows, columns};
-  const auto row = [&](int i) { return (lane & 1) + (i & 2) + lane / 16 * 4; };
-  const auto column = [&](int i) { return first + (i & 4) + (lane & 2) + (i & 1); };
   float sum[8];
-  for (int i = 0; i < 8; ++i) sum[i] = from_zero ? 0.0F : of_c(row(i), column(i));
+  for (int i = 0; i < 8; ++i) sum[i] = from_zero ? 0.0F : of_c(at.row(i), at.column(i));
   for (int k = 0; k < depth; k += M8N8K4F16::k) {
     std::uint32_t words_a[2], words_b[2];
     for (int i = 0; i < 2; ++i) {
-      words_a[i] = detail::pair_of<tile::f16>(of_a(own, k + 2 * i), of_a(own, k + 2 * i + 1));
-      words_b[i] = detail::pair_of<tile::f16>(of_b(k + 2 * i, first + own), of_b(k + 2 * i + 1, first + own));
+      const int column = at.first + at.own;
+      words_a[i] = detail::pair_of<tile::f16>(of_a(at.own, k + 2 * i), of_a(at.own, k + 2 * i + 1));
+      words_b[i] = detail::pair_of<tile::f16>(of_b(k + 2 * i, column), of_b(k + 2 * i + 1, column));
     }
-    asm volatile(
-        "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%9}, {%10,%11}, "
-        "{%0,%1,%2,%3,%4,%5,%6,%7};"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3]), "+f"(sum[4]), "+f"(sum[5]), "+f"(sum[6]), "+f"(sum[7])
-        : "r"(words_a[0]), "r"(words_a[1]), "r"(words_b[0]), "r"(words_b[1]));
+    detail::mma(M8N8K4F16{}, sum, words_a, words_b);
   }
   for (int i = 0; i < 8; ++i) {
-    if (row(i) < rows && column(i) < columns) {
-      float& to = c[row(i) * c_stride + column(i)];
+    if (at.row(i) < rows && at.column(i) < columns) {
+      float& to = c[at.row(i) * c_stride + at.column(i)];
       to = detail::onto<from_zero>(to, sum[i]);
     }
   }

@@ -100,6 +100,8 @@ const std::vector<Way>& ways() {
     add("e4m3_unit", Format::e4m3, with_units(fused(32, 13, 14), Format::e4m3, Format::e4m3, Format::bf16), 32);
     Dot grouped{.unit = Dot::Unit::grouped_f32, .group = 4};
     add("f16_m8n8k4", Format::f16, with_units(grouped, Format::f16, Format::f16, Format::f16), 8);
+    Dot split{.unit = Dot::Unit::split_f16, .group = 4, .restart = 8};
+    add("f32_split_in_f16", Format::f32, with_units(split, Format::f32, Format::f32, Format::f32), 8);
     return ways;
   }();
   return all;
@@ -214,6 +216,12 @@ const Coarser coarser[] = {
     {"output_in_bf16_for_f16", "f16_math", [](Emulation& e) { e.arithmetic.output = Format::bf16; }, 40},
     {"exp_off_by_400_ulp", "f32", [](Emulation& e) { e.arithmetic.exp_ulp = 400; }, 40},
     {"log_off_by_40_ulp", "f32", [](Emulation& e) { e.arithmetic.log_ulp = 40; }, 40},
+    {"one_part_for_two", "f32_split_in_f16",
+     [](Emulation& e) {
+       e.arithmetic.qk.unit = Dot::Unit::grouped_f32;
+       e.arithmetic.qk.operand = Format::f16;
+     },
+     40},
     {"unit_with_9_bits_for_25", "bf16_unit", [](Emulation& e) { e.arithmetic.qk.kept_bits = 9; }, 40},
 };
 

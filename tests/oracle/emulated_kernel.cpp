@@ -185,6 +185,8 @@ class Row {
         return fused(dot, operand, a, b);
       case Dot::Unit::grouped_f32:
         return grouped(dot, a, b);
+      case Dot::Unit::split_f16:
+        return split(dot, a, b);
     }
     return std::nanf("");
   }
@@ -273,6 +275,46 @@ class Row {
       sum = group + sum;
     }
     return sum;
+  }
+
+  /// One line of operands in two parts of f16 each, and the power of two that both stand behind.
+  struct Parts {
+    std::vector<float> high, low;
+    int scale = 0;
+    explicit Parts(const std::vector<float>& x) {
+      float largest = 0;
+      for (const float one : x) largest = std::max(largest, std::fabs(one));
+      if (largest > 0) scale = std::min(14 - std::ilogb(largest), 126);
+      for (const float one : x) {
+        const double y = std::ldexp(static_cast<double>(one), scale);
+        high.push_back(static_cast<float>(narrow(Format::f16, y)));
+        low.push_back(static_cast<float>(narrow(Format::f16, (y - static_cast<double>(high.back())) * 2048)));
+      }
+    }
+  };
+
+  static float split(const Dot& dot, const std::vector<float>& a, const std::vector<float>& b) {
+    double plainly = 0;
+    for (std::size_t k = 0; k < a.size(); ++k) plainly += static_cast<double>(a[k]) * static_cast<double>(b[k]);
+    if (!std::isfinite(plainly)) return static_cast<float>(plainly);
+    const Parts x(a), y(b);
+    const auto stretch = static_cast<std::size_t>(dot.restart);
+    float total = 0;
+    for (std::size_t begin = 0; begin < a.size(); begin += stretch) {
+      const std::size_t end = std::min(begin + stretch, a.size());
+      const auto part = [&](const std::vector<float>& of) {
+        return std::vector<float>(of.begin() + static_cast<std::ptrdiff_t>(begin),
+                                  of.begin() + static_cast<std::ptrdiff_t>(end));
+      };
+      std::vector<float> left = part(x.high), right = part(y.low);
+      const std::vector<float> more_left = part(x.low), more_right = part(y.high);
+      const float main = grouped(dot, left, more_right);
+      while (left.size() % static_cast<std::size_t>(dot.group) != 0) left.push_back(0), right.push_back(0);
+      left.insert(left.end(), more_left.begin(), more_left.end());
+      right.insert(right.end(), more_right.begin(), more_right.end());
+      total += main + grouped(dot, left, right) / 2048;
+    }
+    return static_cast<float>(std::ldexp(static_cast<double>(total), -x.scale - y.scale));
   }
 
   const AttentionInput& in_;

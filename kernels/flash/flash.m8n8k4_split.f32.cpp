@@ -1,0 +1,10 @@
+#include "kernels/flash/split.hpp"
+#include "kernels/pack/kernels.hpp"
+
+namespace nbx::kernels {
+
+static constexpr char own_name[] = "flash.m8n8k4_split.f32";
+const nbx_kernel flash_m8n8k4_split_f32 =
+    pack::describe<flash::MatrixKernel<flash::SplitCommon<>, own_name>>(own_name, __FILE__);
+
+}  // namespace nbx::kernels
