@@ -16,6 +16,16 @@ struct MergeArguments {
   float *o, *l;                        // so far: o and l, or, by LSE, o divided and its LSE
   bool first;                          // nothing so far
   Guard guard;
+
+  /// Of block `index`: [begin, begin + count).
+  struct Rows {
+    std::int64_t begin, count;
+  };
+  NBX_FUNCTION Rows rows_of(std::int64_t index) const {
+    const std::int64_t begin = index * merge_rows;
+    return {begin, rows - begin < merge_rows ? rows - begin : merge_rows};
+  }
+  std::int64_t blocks() const { return tile::ceil_div(rows, merge_rows); }
 };
 
 /// Uniform: o += o_hop and l += l_hop.
@@ -23,22 +33,22 @@ template <class R, bool Ftz>
 struct AddHop {
   MergeArguments a;
 
-  std::int64_t blocks() const { return tile::ceil_div(a.rows, merge_rows); }
+  std::int64_t blocks() const { return a.blocks(); }
   std::size_t tile_bytes() const { return 0; }
 
   template <class Block>
   NBX_DEVICE void operator()(Block& block) const {
     if (!a.guard.open()) return;
-    const std::int64_t begin = block.index() * merge_rows;
-    const std::int64_t rows = a.rows - begin < merge_rows ? a.rows - begin : merge_rows;
+    const MergeArguments::Rows own = a.rows_of(block.index());
     const auto& arguments = a;
     const auto add = [&arguments](float& sum, float hop) {
       sum = arguments.first ? hop : flushed<Ftz>(R::added(sum, hop));
     };
-    block.phase(rows,
-                [&arguments, add, begin](std::int64_t i) { add(arguments.l[begin + i], arguments.l_hop[begin + i]); });
+    block.phase(own.count, [&arguments, add, own](std::int64_t i) {
+      add(arguments.l[own.begin + i], arguments.l_hop[own.begin + i]);
+    });
     block.phase_rows(
-        rows, a.Dv, [=](std::int64_t r) { return (begin + r) * arguments.Dv; },
+        own.count, a.Dv, [=](std::int64_t r) { return (own.begin + r) * arguments.Dv; },
         [&arguments, add](std::int64_t row, std::int64_t, std::int64_t c) {
           add(arguments.o[row + c], arguments.o_hop[row + c]);
         });
@@ -51,21 +61,21 @@ template <class R, bool Ftz>
 struct MergeHop {
   MergeArguments a;
 
-  std::int64_t blocks() const { return tile::ceil_div(a.rows, merge_rows); }
+  std::int64_t blocks() const { return a.blocks(); }
   std::size_t tile_bytes() const { return tile::tile_bytes<float>(merge_rows, 4); }
 
   template <class Block>
   NBX_DEVICE void operator()(Block& block) const {
     if (!a.guard.open()) return;
-    const std::int64_t begin = block.index() * merge_rows;
-    const std::int64_t rows = a.rows - begin < merge_rows ? a.rows - begin : merge_rows;
+    const MergeArguments::Rows own = a.rows_of(block.index());
     const auto& arguments = a;
     const auto state = block.template tile<float>(merge_rows, 4);  // 2^(A−M), 2^(L−M), w, l of the hop
-    block.phase(rows, [&arguments, state, begin](std::int64_t i) {
+    block.phase(own.count, [&arguments, state, own](std::int64_t i) {
       const int r = static_cast<int>(i);
-      const float l = arguments.l_hop[begin + i];
-      const float hop = flushed<Ftz>(R::lse(arguments.m_hop[begin + i], l));
-      const float before = arguments.first ? R::Max::identity : arguments.l[begin + i];
+      const std::int64_t row = own.begin + i;
+      const float l = arguments.l_hop[row];
+      const float hop = flushed<Ftz>(R::lse(arguments.m_hop[row], l));
+      const float before = arguments.first ? R::Max::identity : arguments.l[row];
       const float largest = R::Max::combine(before, hop);
       const float of_before = flushed<Ftz>(R::share(before, largest)), of_hop = flushed<Ftz>(R::share(hop, largest));
       const float sum = of_before + of_hop;
@@ -73,13 +83,14 @@ struct MergeHop {
       state(r, 1) = of_hop;
       state(r, 2) = sum;
       state(r, 3) = l;
-      arguments.l[begin + i] = arguments.first ? hop : flushed<Ftz>(R::lse(largest, sum));
+      arguments.l[row] = arguments.first ? hop : flushed<Ftz>(R::lse(largest, sum));
     });
     block.phase_rows(
-        rows, a.Dv, [=](std::int64_t r) { return static_cast<int>(r); },
-        [&arguments, state, begin](int r, std::int64_t, std::int64_t c) {
-          float& o = arguments.o[(begin + r) * arguments.Dv + c];
-          const float hop = flushed<Ftz>(R::quotient(arguments.o_hop[(begin + r) * arguments.Dv + c], state(r, 3)));
+        own.count, a.Dv, [=](std::int64_t r) { return static_cast<int>(r); },
+        [&arguments, state, own](int r, std::int64_t, std::int64_t c) {
+          const std::int64_t element = (own.begin + r) * arguments.Dv + c;
+          float& o = arguments.o[element];
+          const float hop = flushed<Ftz>(R::quotient(arguments.o_hop[element], state(r, 3)));
           if (arguments.first) {
             o = hop;
             return;
@@ -99,17 +110,16 @@ struct StoreOutput {
   pack::Layout<4> out_at;
   bool sums;
 
-  std::int64_t blocks() const { return tile::ceil_div(a.rows, merge_rows); }
+  std::int64_t blocks() const { return a.blocks(); }
   std::size_t tile_bytes() const { return 0; }
 
   template <class Block>
   NBX_DEVICE void operator()(Block& block) const {
     if (!a.guard.open()) return;
-    const std::int64_t begin = block.index() * merge_rows;
-    const std::int64_t rows = a.rows - begin < merge_rows ? a.rows - begin : merge_rows;
+    const MergeArguments::Rows own = a.rows_of(block.index());
     const auto& self = *this;
     block.phase_rows(
-        rows, a.Dv, [=](std::int64_t r) { return begin + r; },
+        own.count, a.Dv, [=](std::int64_t r) { return own.begin + r; },
         [&self](std::int64_t row, std::int64_t, std::int64_t c) {
           const float o = self.a.o[row * self.a.Dv + c];
           const float value = self.sums ? flushed<Ftz>(R::quotient(o, self.a.l[row])) : o;
