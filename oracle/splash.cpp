@@ -229,11 +229,10 @@ LostMass lost_mass(const SplashInput& in, std::int64_t row, double shift, bool c
     const double p = std::exp2(exponent[j] - out.most);
     sum += p;
     if (lost[j]) of_lost += p;
+    const double limit = std::exp2(threshold - exponent[j]);  // |p v| vanishes for |v| below
+    if (!(limit > 0x1p-149)) continue;                        // no fp32 number but 0 is
     in.v.read((kv * s.Tk + j) * s.Dv, v);
-    for (std::size_t d = 0; d < v.size(); ++d) {
-      const double product = std::fabs(v[d]);
-      if (product > 0 && std::log2(product) + exponent[j] < threshold) vanished[d] += p * product;
-    }
+    for (std::size_t d = 0; d < v.size(); ++d) vanished[d] += std::fabs(v[d]) < limit ? p * std::fabs(v[d]) : 0;
   }
   out.share = of_lost / sum;
   for (const double x : vanished) out.contribution = std::fmax(out.contribution, x / sum);
