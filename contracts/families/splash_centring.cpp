@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "contracts/families/splash_family.hpp"
+#include "contracts/families/splash_instance.hpp"
 #include "contracts/formats.hpp"
 
 namespace nbx::contracts {
@@ -28,15 +29,8 @@ OwnVerdict judge_centring(const SplashProblem& p, const SplashData& data, const 
       throw std::logic_error(problem_name(p) + ": moving the keys back rounds them");
     put_pattern(before, data.format, i, bits);
   }
-  const oracle::SplashInput splash = data.input(p);
-  oracle::AttentionInput in{.q = splash.q,
-                            .k = {.bytes = before, .format = format, .shape = data.k_shape},
-                            .v = splash.v,
-                            .bias = {},
-                            .causal = oracle::Causal::none,
-                            .scale = 1.0f,
-                            .lengths = {},
-                            .base_two = true};
+  oracle::AttentionInput in = splash_attention(data.input(p));
+  in.k.bytes = before;
   const oracle::Evaluation there = oracle::evaluate(in, {});
   OwnVerdict verdict{.asked = true};
   double worst = 0;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "contracts/families/splash_instance.hpp"
 #include "contracts/formats.hpp"
 #include "oracle/output.hpp"
 
@@ -16,13 +17,6 @@ const char* family_name(SplashRole role) {
   constexpr const char* names[] = {"splash_online", "splash_hybrid", "splash_uniform", "splash_metadata",
                                    "splash_dispatch"};
   return names[static_cast<int>(role)];
-}
-
-SharedBytes f32_bytes(const std::vector<double>& values) {
-  auto bytes = std::make_shared<Bytes>(values.size() * 4);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    put_pattern(*bytes, f32_type, static_cast<std::int64_t>(i), oracle::encode(oracle::Format::f32, values[i]));
-  return bytes;
 }
 
 /// [2, H, nQ], or [B, 2, H, nQ] where there are several.
@@ -44,7 +38,7 @@ SharedBytes mk_bytes(const SplashProblem& p, const SplashData& data) {
   return f32_bytes(mk);
 }
 
-class SplashInstance final : public Instance {
+class SplashInstance final : public SplashInstanceBase {
  public:
   SplashInstance(const SplashProblem& problem, SplashRole role, DLDataType format, std::uint64_t seed)
       : problem_(problem), role_(role), data_(make_splash_data(problem, format, seed)) {
@@ -68,36 +62,13 @@ class SplashInstance final : public Instance {
                 : role_ == SplashRole::uniform ? sum_outputs(problem_, data_, out, arithmetics)
                                                : std::vector<oracle::Evaluation::Output>{};
     std::move(more.begin(), more.end(), std::back_inserter(out.outputs));
-    last_ = std::make_shared<oracle::Evaluation>(out);
-    return out;
-  }
-  oracle::Refine refiner() const override {
-    oracle::Refine attention = role_ == SplashRole::metadata ? oracle::Refine{} : oracle::refiner(input());
-    return [this, attention](std::size_t output, std::int64_t element, int bits) {
-      if (is_attention(output)) return attention(output, element, bits);
-      const oracle::Expected& known = last_->outputs[output].expected;
-      const auto at = static_cast<std::size_t>(element);
-      return oracle::Refined{.value = known.value[at], .radius = known.radius[at]};
-    };
-  }
-  oracle::BoundParts parts(const oracle::Arithmetic& arithmetic, std::size_t output,
-                           std::int64_t element) const override {
-    return is_attention(output) ? oracle::bound_parts(input(), arithmetic, output, element) : oracle::BoundParts{};
-  }
-  std::vector<std::vector<double>> mutate(oracle::Mutant mutant, std::uint64_t position) const override {
-    if (role_ == SplashRole::metadata) return {};
-    auto wrong = oracle::mutate(input(), mutant, position);
-    if (wrong.empty()) return wrong;
-    // The other outputs as they should be: a mutant is to be seen in o.
-    for (std::size_t i = wrong.size(); i < last_->outputs.size(); ++i)
-      wrong.push_back(last_->outputs[i].expected.value);
-    return wrong;
+    return kept(std::move(out));
   }
   std::vector<Way> ways(std::string_view clause, bool full) const override {
     return splash_ways({.problem = problem_, .role = role_, .call = call_, .full = full}, clause);
   }
   OwnVerdict own(std::string_view clause, const Call& call, const std::vector<Bytes>& outputs) const override {
-    if (clause == "gate1.centring") return judge_centring(problem_, data_, call, outputs, *last_);
+    if (clause == "gate1.centring") return judge_centring(problem_, data_, call, outputs, last());
     if (clause != "gate1.lost_mass") return {};
     return judge_lost_mass(problem_, role_, data_, call, outputs);
   }
@@ -118,8 +89,7 @@ class SplashInstance final : public Instance {
   }
 
  private:
-  /// Outputs 0 and 1 of the oracle's attention: o and the LSE that stands behind the sums.
-  bool is_attention(std::size_t output) const { return role_ != SplashRole::metadata && output < 2; }
+  bool attends() const override { return role_ != SplashRole::metadata; }
 
   static std::string axis_name(const CallTensor& tensor, std::size_t axis) {
     const std::size_t rank = tensor.shape.size();
@@ -132,16 +102,8 @@ class SplashInstance final : public Instance {
     return axis == 2 && tensor.name == "q_norm2" ? "block" : names[axis];
   }
 
-  oracle::AttentionInput input() const {
-    const oracle::SplashInput splash = data_.input(problem_);
-    oracle::AttentionInput in{.q = splash.q,
-                              .k = splash.k,
-                              .v = splash.v,
-                              .bias = {},
-                              .causal = oracle::Causal::none,
-                              .scale = 1.0f,
-                              .lengths = {},
-                              .base_two = true};
+  oracle::AttentionInput input() const override {
+    oracle::AttentionInput in = splash_attention(data_.input(problem_));
     if (role_ != SplashRole::online) in.fixed_shift = row_shifts(problem_, data_);
     return in;
   }
@@ -149,7 +111,6 @@ class SplashInstance final : public Instance {
   const SplashProblem& problem_;
   SplashRole role_;
   SplashData data_;
-  mutable std::shared_ptr<oracle::Evaluation> last_;
 };
 
 class SplashFamily final : public Family {
@@ -160,13 +121,9 @@ class SplashFamily final : public Family {
       if (role == SplashRole::uniform ? !p.uniform : broken) continue;
       // A block that is centred on equal keys has a bound of 0: nothing to flush.
       if (p.kind == SplashKind::flush && makes_metadata(role)) continue;
-      ProblemInfo info;
-      info.name = problem_name(p);
-      info.kind = std::string(kind_name(p.kind)) + "/" + plant_name(p.plant) + (p.ftz ? "/ftz" : "");
-      info.tier = p.tier;
-      info.equality = p.equality;
-      info.size_class = role == SplashRole::metadata ? 0 : p.size_class;
-      info.work = p.B * p.H * p.Tq * p.Tk * (p.D + (p.Dv ? p.Dv : p.D));
+      ProblemInfo info = splash_problem_info(
+          p, problem_name(p), std::string(kind_name(p.kind)) + "/" + plant_name(p.plant) + (p.ftz ? "/ftz" : ""));
+      if (role == SplashRole::metadata) info.size_class = 0;
       problems_.push_back(std::move(info));
       rows_.push_back(&p);
     }

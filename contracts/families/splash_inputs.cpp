@@ -23,6 +23,22 @@ struct Place {
   std::int64_t b, head, position, d;
 };
 
+/// What queries and keys have alike, x theirs of an ordinary kind.
+double alike(const SplashProblem& p, const Place& at, double x) {
+  switch (p.kind) {
+    case bad_sample:
+      return at.b == 1 ? x * 40 : x;
+    case zero:
+      return 0;
+    case last_dims:
+      return 2 * at.d >= p.D ? 1.5 * x : 0x1p-6 * x;
+    case clusters:
+      return at.d == at.position % p.D ? 8 : 0;
+    default:
+      return x;
+  }
+}
+
 double query(const SplashProblem& p, const Place& at, Random& random) {
   const double x = random.normal() * log2_e;
   const bool first = at.d == 0;
@@ -37,10 +53,6 @@ double query(const SplashProblem& p, const Place& at, Random& random) {
       return first ? 231 : at.d == 1 ? 2 : 0;
     case opposed:
       return first && p.plant == SplashPlant::broken_promise ? 231 : at.d == 1 ? 2 : 0;
-    case bad_sample:
-      return at.b == 1 ? x * 40 : x;
-    case zero:
-      return 0;
     case anti:
       return first ? 11 : 0.25 * x;
     case uncentred:
@@ -48,12 +60,8 @@ double query(const SplashProblem& p, const Place& at, Random& random) {
     case negative:
     case rising:
       return first ? 8 * log2_e : 0.5 * x;
-    case last_dims:
-      return 2 * at.d >= p.D ? 1.5 * x : 0x1p-6 * x;
-    case clusters:
-      return at.d == at.position % p.D ? 8 : 0;
     default:
-      return x;
+      return alike(p, at, x);
   }
 }
 
@@ -71,10 +79,6 @@ double key(const SplashProblem& p, const Place& at, Random& random) {
     case adversarial:
     case opposed:
       return at.d == 1 ? sign : 0;
-    case bad_sample:
-      return at.b == 1 ? x * 40 : x;
-    case zero:
-      return 0;
     case anti:
       return first ? -12 : 0.5 * x;
     case offset:
@@ -95,12 +99,8 @@ double key(const SplashProblem& p, const Place& at, Random& random) {
       return first ? -2.5 : 0.5 * x;
     case rising:
       return first ? 0.0625 * static_cast<double>(at.position) * (24.0 / static_cast<double>(p.Tk)) * 2 : 0.5 * x;
-    case last_dims:
-      return 2 * at.d >= p.D ? 1.5 * x : 0x1p-6 * x;
-    case clusters:
-      return at.d == at.position % p.D ? 8 : 0;
     default:
-      return x;
+      return alike(p, at, x);
   }
 }
 
@@ -262,6 +262,13 @@ SplashData make_splash_data(const SplashProblem& p, DLDataType format, std::uint
       data.shift.push_back(block.eligible ? block.least - data.window.C : nan);
   }
   return data;
+}
+
+SharedBytes f32_bytes(const std::vector<double>& values) {
+  auto bytes = std::make_shared<Bytes>(values.size() * 4);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    put_pattern(*bytes, f32_type, static_cast<std::int64_t>(i), oracle::encode(oracle::Format::f32, values[i]));
+  return bytes;
 }
 
 }  // namespace nbx::contracts

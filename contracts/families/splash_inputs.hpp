@@ -31,4 +31,7 @@ const char* plant_name(SplashPlant plant);
 std::string problem_name(const SplashProblem& problem);
 SplashData make_splash_data(const SplashProblem& problem, DLDataType format, std::uint64_t seed);
 
+/// Dense, in fp32.
+SharedBytes f32_bytes(const std::vector<double>& values);
+
 }  // namespace nbx::contracts

@@ -8,13 +8,6 @@
 namespace nbx::contracts {
 namespace {
 
-SharedBytes f32_bytes(const std::vector<double>& values) {
-  auto bytes = std::make_shared<Bytes>(values.size() * 4);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    put_pattern(*bytes, f32_type, static_cast<std::int64_t>(i), oracle::encode(oracle::Format::f32, values[i]));
-  return bytes;
-}
-
 CallTensor sharded(CallTensor tensor, int axis) {
   tensor.shard_axis = axis;
   return tensor;

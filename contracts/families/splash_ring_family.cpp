@@ -7,11 +7,12 @@
 #include <stdexcept>
 
 #include "contracts/families/splash_family.hpp"
+#include "contracts/families/splash_instance.hpp"
 
 namespace nbx::contracts {
 namespace {
 
-class RingInstance final : public Instance {
+class RingInstance final : public SplashInstanceBase {
  public:
   RingInstance(const SplashRingProblem& problem, bool fixed, DLDataType format, std::uint64_t seed)
       : problem_(problem), fixed_(fixed), data_(make_ring_data(problem, format, seed)) {
@@ -30,32 +31,13 @@ class RingInstance final : public Instance {
     oracle::Evaluation out = oracle::evaluate(input(), arithmetics);
     if (fixed_)
       for (auto& more : ring_flag_outputs(problem_, data_, arithmetics.size())) out.outputs.push_back(std::move(more));
-    last_ = std::make_shared<oracle::Evaluation>(out);
-    return out;
-  }
-  oracle::Refine refiner() const override {
-    return [this, attention = oracle::refiner(input())](std::size_t output, std::int64_t element, int bits) {
-      if (output < 2) return attention(output, element, bits);
-      const oracle::Expected& known = last_->outputs[output].expected;
-      const auto at = static_cast<std::size_t>(element);
-      return oracle::Refined{.value = known.value[at], .radius = known.radius[at]};
-    };
-  }
-  oracle::BoundParts parts(const oracle::Arithmetic& arithmetic, std::size_t output,
-                           std::int64_t element) const override {
-    return output < 2 ? oracle::bound_parts(input(), arithmetic, output, element) : oracle::BoundParts{};
-  }
-  std::vector<std::vector<double>> mutate(oracle::Mutant mutant, std::uint64_t position) const override {
-    auto wrong = oracle::mutate(input(), mutant, position);
-    for (std::size_t i = wrong.size(); !wrong.empty() && i < last_->outputs.size(); ++i)
-      wrong.push_back(last_->outputs[i].expected.value);
-    return wrong;
+    return kept(std::move(out));
   }
   std::vector<Way> ways(std::string_view clause, bool) const override {
     return ring_ways(problem_, fixed_, data_, clause);
   }
   OwnVerdict own(std::string_view clause, const Call& call, const std::vector<Bytes>& outputs) const override {
-    if (clause == "gate1.centring") return judge_centring(problem_.whole, data_.whole, call, outputs, *last_);
+    if (clause == "gate1.centring") return judge_centring(problem_.whole, data_.whole, call, outputs, last());
     if (clause == "gate1.lost_mass" && fixed_) return judge_ring_mass(problem_, data_, call, outputs);
     return {};
   }
@@ -84,16 +66,8 @@ class RingInstance final : public Instance {
   }
 
  private:
-  oracle::AttentionInput input() const {
-    const oracle::SplashInput all = data_.input(problem_, -1);
-    oracle::AttentionInput in{.q = all.q,
-                              .k = all.k,
-                              .v = all.v,
-                              .bias = {},
-                              .causal = oracle::Causal::none,
-                              .scale = 1.0f,
-                              .lengths = {},
-                              .base_two = true};
+  oracle::AttentionInput input() const override {
+    oracle::AttentionInput in = splash_attention(data_.input(problem_, -1));
     if (fixed_) in.fixed_shift = ring_shifts(problem_, data_);
     return in;
   }
@@ -101,22 +75,15 @@ class RingInstance final : public Instance {
   const SplashRingProblem& problem_;
   bool fixed_;
   SplashRingData data_;
-  mutable std::shared_ptr<oracle::Evaluation> last_;
 };
 
 class RingFamily final : public Family {
  public:
   explicit RingFamily(bool fixed) : fixed_(fixed) {
     for (const SplashRingProblem& p : splash_ring_table::problems) {
-      const SplashProblem& w = p.whole;
-      ProblemInfo info;
-      info.name = problem_name(p);
-      info.kind = fmt::format("{}/{}/{}", kind_name(w.kind), plant_name(w.plant), p.ranks);
-      info.tier = w.tier;
-      info.equality = w.equality;
-      info.size_class = w.size_class;
-      info.work = w.B * w.H * w.Tq * w.Tk * (w.D + (w.Dv ? w.Dv : w.D));
-      problems_.push_back(std::move(info));
+      problems_.push_back(
+          splash_problem_info(p.whole, problem_name(p),
+                              fmt::format("{}/{}/{}", kind_name(p.whole.kind), plant_name(p.whole.plant), p.ranks)));
     }
   }
   std::string_view name() const override { return fixed_ ? "splash_ring" : "splash_ring_online"; }

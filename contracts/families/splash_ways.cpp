@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "contracts/families/call_edits.hpp"
 #include "contracts/families/splash_family.hpp"
 #include "contracts/formats.hpp"
 
@@ -114,11 +115,6 @@ std::vector<Way> padded(const SplashAsk& ask) {
   return ways;
 }
 
-CallTensor noise(const std::string& name, DLDataType type, Shape shape) {
-  auto bytes = std::make_shared<Bytes>(static_cast<std::size_t>(count(shape)) * (type.bits / 8));
-  return input_tensor(name, type, std::move(shape), bytes);
-}
-
 }  // namespace
 
 std::vector<Way> splash_ways(const SplashAsk& ask, std::string_view clause) {
@@ -137,25 +133,8 @@ std::vector<Refusal> splash_refusals(SplashRole role, const Call& good) {
     change(call);
     out.push_back({clause, name, argument, value, std::move(call)});
   };
-  const auto replace = [&](const char* name, Shape shape, std::optional<DLDataType> type = {}) {
-    return [=](Call& call) {
-      CallTensor& tensor = *find_tensor(call, name);
-      const nbx_role as = tensor.role;
-      tensor = noise(name, type.value_or(tensor.dtype), shape);
-      tensor.role = as;
-      if (as != NBX_IN) tensor.data = nullptr;
-    };
-  };
-  const auto set = [](const char* name, std::int64_t value) {
-    return [=](Call& call) {
-      std::erase_if(call.params, [&](const Param& param) { return param.name == name; });
-      call.params.push_back(int_param(name, value));
-    };
-  };
-  const auto remove = [](const char* name) {
-    return
-        [=](Call& call) { std::erase_if(call.tensors, [&](const CallTensor& tensor) { return tensor.name == name; }); };
-  };
+  using edit::remove, edit::replace;
+  const auto set = [](const char* name, std::int64_t value) { return edit::set(int_param(name, value)); };
   const auto heads = [&](std::int64_t n) {
     return [=](Call& call) {
       for (const char* name : {"k", "v"}) replace(name, {1, n, 10, 16})(call);
@@ -175,9 +154,7 @@ std::vector<Refusal> splash_refusals(SplashRole role, const Call& good) {
   add("gate4.missing", "no v", "v", "missing", remove("v"));
   add("gate4.unknown", "causal=top_left", "causal", "causal",
       [](Call& call) { call.params.push_back(text_param("causal", "top_left")); });
-  add("gate4.unknown", "tensor=bias", "bias", "bias", [&](Call& call) {
-    call.tensors.push_back(noise("bias", format, {16, 10}));
-  });
+  add("gate4.unknown", "tensor=bias", "bias", "bias", edit::add(edit::zeros("bias", format, {16, 10})));
   add("gate4.metadata", "no keys", "k", "0", [&](Call& call) {
     for (const char* name : {"k", "v"}) replace(name, {1, 2, 0, 16})(call);
   });
