@@ -32,13 +32,30 @@ std::vector<std::uint64_t> in_process(const RingCase& one, int ranks) {
 
 std::string line_of(const RingCase& one, int ranks) {
   std::ostringstream line;
-  line << one.kernel << ' ' << one.spread;
+  line << name_of(one) << ':';
   for (const std::uint64_t hash : in_process(one, ranks)) {
     std::array<char, 24> text{};
     std::snprintf(text.data(), text.size(), " %016llx", static_cast<unsigned long long>(hash));
     line << text.data();
   }
   return line.str();
+}
+
+TEST(Ring, CasesGoEitherWayAndBothInOneCall) {
+  for (const RingCase& one : ring_cases) {
+    PackCall call = ring_call(one, 0, 1);
+    const bool fixed = call.kernel->family == std::string("splash_ring");
+    const RingSizes& s = one.sizes;
+    const std::int64_t blocks = s.Tq / s.block_q;
+    if (fixed) call.add({"mk_made", NBX_OUT, {kDLFloat, 32, 1}, {2, s.B, 2, s.H, blocks}});
+    ASSERT_EQ(call.run(), NBX_OK) << call.message;
+    if (!fixed) continue;
+    EXPECT_EQ(call["uniform_made"].get(0), one.spread == 1 ? 1 : 0) << name_of(one);
+    for (std::int64_t i = 0; i < s.H * blocks; ++i) {
+      const bool eligible = one.spread == 1 || (one.first_block && i % blocks > 0);
+      EXPECT_EQ(call["mk_made"].get(s.H * blocks + i), eligible ? 1 : 0) << name_of(one) << ", block " << i;
+    }
+  }
 }
 
 TEST(Ring, TheSameBitsEveryTimeAndOthersForOtherRanks) {
@@ -77,7 +94,7 @@ TEST(Ring, ProcessesUnderMpiGiveTheBitsOfThreads) {
     std::string expected;
     for (const RingCase& one : ring_cases) expected += line_of(one, ranks) + "\n";
     int status = -1;
-    EXPECT_EQ(over_mpi(ranks, status), expected) << ranks << " ranks";
+    EXPECT_EQ(over_mpi(ranks, status), expected + expected) << ranks << " ranks";
     EXPECT_EQ(status, 0) << ranks << " ranks";
   }
 }
