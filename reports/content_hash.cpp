@@ -21,6 +21,10 @@ std::string content_hash(const std::vector<std::string>& texts) {
   return content_hash(all);
 }
 
-std::string file_hash(const std::filesystem::path& file) { return content_hash(read_file(file)); }
+std::string file_hash(const std::filesystem::path& file) try {
+  return content_hash(read_file(file));
+} catch (const std::runtime_error& error) {
+  throw std::runtime_error(file.string() + ": " + error.what());
+}
 
 }  // namespace nbx::reports

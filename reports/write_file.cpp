@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -62,6 +63,12 @@ std::string write_file(const fs::path& path, std::string_view text) {
     error = unknown ? unknown.message() : write_and_rename(target, text);
   }
   return error.empty() ? "" : "cannot write " + path.string() + ": " + error;
+}
+
+bool wrote_report(const std::string& file, std::string_view text) {
+  const std::string why_not = file.empty() ? "" : write_file(file, text);
+  if (!why_not.empty()) std::fprintf(stderr, "nbx-contract: %s\n", why_not.c_str());
+  return why_not.empty();
 }
 
 std::string read_file(const fs::path& path) {

@@ -11,6 +11,10 @@ namespace nbx::reports {
 /// could not, empty where it could; then nothing of the new text is left behind.
 std::string write_file(const std::filesystem::path& path, std::string_view text);
 
+/// A report that a command was asked for; without a name nobody asked. Where it cannot be written stderr says why;
+/// false.
+bool wrote_report(const std::string& file, std::string_view text);
+
 /// The whole of a file. Throws std::runtime_error with the reason.
 std::string read_file(const std::filesystem::path& path);
 

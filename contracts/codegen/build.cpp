@@ -135,25 +135,6 @@ std::string flags_text(const Command& command) {
   return text;
 }
 
-/// The prerequisites of a make rule.
-std::vector<std::string> prerequisites(const std::string& rule) {
-  std::vector<std::string> files;
-  std::string word;
-  for (std::size_t i = rule.find(':') + 1; i < rule.size(); ++i) {
-    const char c = rule[i];
-    if (c == '\\' && i + 1 < rule.size() && rule[i + 1] == ' ') {
-      word += rule[++i];
-    } else if (c == ' ' || c == '\n' || c == '\\') {
-      if (!word.empty()) files.push_back(word);
-      word.clear();
-    } else {
-      word += c;
-    }
-  }
-  if (!word.empty()) files.push_back(word);
-  return files;
-}
-
 /// True where every file that the last compilation read has the content of then.
 bool is_current(const fs::path& folder, ContentHashes& hashes) {
   std::error_code none;

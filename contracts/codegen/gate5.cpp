@@ -200,6 +200,7 @@ RunResult run_gate5(const RunOptions& options, const Places& places, const std::
       for (CaseResult& one : judge(unit.kernel, selected.limits.at(unit.kernel), built.record,
                                    kept == records.end() ? nullptr : &*kept)) {
         ++result.cases_run;
+        if (one.red && !places.nvcc.empty()) one.red->again += " --nvcc " + places.nvcc;
         if (one.state != State::pass) result.cases.push_back(std::move(one));
       }
     }

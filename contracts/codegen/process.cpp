@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 
 extern char** environ;
 
@@ -49,6 +50,7 @@ Ended run_tool(const std::vector<std::string>& words, const std::filesystem::pat
 }
 
 std::vector<std::string> shell_words(const std::string& command) {
+  constexpr std::string_view taken_within = "\"\\$`";  // what a backslash takes for itself within double quotes
   std::vector<std::string> words;
   std::string word;
   bool within = false;
@@ -61,7 +63,7 @@ std::vector<std::string> shell_words(const std::string& command) {
         quote = 0;
       else
         word += c;
-    } else if (c == '\\' && more && (quote == 0 || command[i + 1] == '"' || command[i + 1] == '\\')) {
+    } else if (c == '\\' && more && (quote == 0 || taken_within.find(command[i + 1]) != std::string_view::npos)) {
       word += command[++i];
       within = true;
     } else if (quote == '"') {
@@ -83,6 +85,24 @@ std::vector<std::string> shell_words(const std::string& command) {
   }
   if (within) words.push_back(word);
   return words;
+}
+
+std::vector<std::string> prerequisites(const std::string& rule) {
+  std::vector<std::string> files;
+  std::string word;
+  for (std::size_t i = rule.find(':') + 1; i < rule.size(); ++i) {
+    const char c = rule[i];
+    if (c == '\\' && i + 1 < rule.size() && rule[i + 1] == ' ') {
+      word += rule[++i];
+    } else if (c == ' ' || c == '\n' || c == '\\') {
+      if (!word.empty()) files.push_back(word);
+      word.clear();
+    } else {
+      word += c;
+    }
+  }
+  if (!word.empty()) files.push_back(word);
+  return files;
 }
 
 }  // namespace nbx::contracts::codegen

@@ -19,4 +19,7 @@ Ended run_tool(const std::vector<std::string>& words, const std::filesystem::pat
 /// The words of a command as a POSIX shell splits them: spaces, quotes and backslashes; nothing is expanded.
 std::vector<std::string> shell_words(const std::string& command);
 
+/// The prerequisites of a make rule, as compilers write it (-M, -MD).
+std::vector<std::string> prerequisites(const std::string& rule);
+
 }  // namespace nbx::contracts::codegen

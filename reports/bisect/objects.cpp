@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 
+#include "contracts/codegen/process.hpp"
 #include "reports/bisect/symbols.hpp"
 #include "reports/content_hash.hpp"
 #include "reports/program.hpp"
@@ -42,16 +42,6 @@ std::string dissolved(const fs::path& object, const fs::path& file) {
   const std::string why_not = run({"ld", "-r", "--force-group-allocation", "-o", file, object});
   if (!why_not.empty()) return why_not;
   return run({"objcopy", "--strip-debug", "--remove-section=.comment", "--remove-section=.note.GNU-stack", file});
-}
-
-/// The files of a rule of make, "a.o: b.cpp c.hpp \".
-std::vector<std::string> dependencies(const std::string& rule) {
-  std::vector<std::string> files;
-  std::istringstream text(rule.substr(std::min(rule.size(), rule.find(": ") + 1)));
-  for (std::string word; text >> word;) {
-    if (word != "\\") files.push_back(word);
-  }
-  return files;
 }
 
 }  // namespace
@@ -109,14 +99,15 @@ std::string Workshop::hash_of(const fs::path& file) {
 std::string Workshop::source_key(const Unit& unit, const std::vector<std::string>& words, std::string* why_not) {
   std::vector<std::string> asking = words;
   asking.push_back("-M");
-  const Finished rule = run_program(asking, {.folder = unit.folder, .both = true});
+  // Without what it warns of: nvcc does of a flag that is given twice, whatever it is told of warnings.
+  const Finished rule = run_program(asking, {.folder = unit.folder, .both = false});
   if (!rule.good()) {
-    *why_not = failure(words, rule);
+    *why_not = failure(words, run_program(asking, {.folder = unit.folder, .both = true}));
     return {};
   }
   std::vector<std::string> key = words;
   key.push_back(identity(words.front()));
-  for (const std::string& file : dependencies(rule.output)) {
+  for (const std::string& file : contracts::codegen::prerequisites(rule.output)) {
     const fs::path path = fs::path(file).is_absolute() ? fs::path(file) : unit.folder / file;
     key.push_back(file);
     key.push_back(hash_of(path));

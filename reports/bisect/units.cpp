@@ -7,6 +7,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "contracts/codegen/process.hpp"
 #include "reports/write_file.hpp"
 
 namespace nbx::reports::bisect {
@@ -36,7 +37,8 @@ Entry read_entry(const json& from) {
   unit.file = absolute(unit.folder, from.at("file").get<std::string>());
   const std::vector<std::string> words = from.contains("arguments")
                                              ? from.at("arguments").get<std::vector<std::string>>()
-                                             : split_command(from.at("command").get<std::string>());
+
+                                             : contracts::codegen::shell_words(from.at("command").get<std::string>());
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word == "-o" && i + 1 < words.size()) {
@@ -87,42 +89,6 @@ json read_json(const fs::path& file) {
 }
 
 }  // namespace
-
-std::vector<std::string> split_command(const std::string& line) {
-  std::vector<std::string> words;
-  std::string word;
-  bool inside = false;
-  char quote = 0;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quote == '\'') {
-      if (c == '\'') {
-        quote = 0;
-      } else {
-        word += c;
-      }
-    } else if (c == '\\' && i + 1 < line.size()) {
-      const char next = line[++i];
-      if (quote == '"' && next != '"' && next != '\\' && next != '$' && next != '`') word += c;
-      word += next;
-      inside = true;
-    } else if (c == quote) {
-      quote = 0;
-    } else if (quote == 0 && (c == '"' || c == '\'')) {
-      quote = c;
-      inside = true;
-    } else if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
-      if (inside) words.push_back(word);
-      word.clear();
-      inside = false;
-    } else {
-      word += c;
-      inside = true;
-    }
-  }
-  if (inside) words.push_back(word);
-  return words;
-}
 
 PackUnits read_units(const fs::path& file) try {
   const json top = read_json(file);

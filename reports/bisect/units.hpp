@@ -37,7 +37,4 @@ PackUnits read_units(const std::filesystem::path& file);
 std::vector<std::string> compile_words(const Unit& unit, const Toolchain& toolchain,
                                        const std::vector<std::string>& more = {});
 
-/// The words of a command line, as a shell would split them: quotes and backslashes, nothing else.
-std::vector<std::string> split_command(const std::string& line);
-
 }  // namespace nbx::reports::bisect

@@ -52,13 +52,7 @@ int run_bisect(const Words& words, const Session& session) {
     return exit_interrupted;
   }
   fmt::print("{}", bisect::text(result, settings, std::max<std::size_t>(terminal_width(STDOUT_FILENO), 80)));
-  if (!words.json.empty()) {
-    const std::string why_not = write_file(words.json, bisect::json_text(result, settings));
-    if (!why_not.empty()) {
-      fmt::print(stderr, "nbx-contract: {}: {}\n", words.json, why_not);
-      return exit_harness;
-    }
-  }
+  if (!wrote_report(words.json, bisect::json_text(result, settings))) return exit_harness;
   if (!result.blames.empty() || !result.unstable.empty()) return exit_red;
   return result.nothing_differs() ? exit_ok : exit_harness;
 }

@@ -158,13 +158,7 @@ int run_diff(const Words& words, const Session& session) {
     return exit_interrupted;
   }
   fmt::print("{}", diff::text(result, std::max<std::size_t>(terminal_width(STDOUT_FILENO), 80)));
-  if (!words.json.empty()) {
-    const std::string why_not = write_file(words.json, diff::json_text(result));
-    if (!why_not.empty()) {
-      fmt::print(stderr, "nbx-contract: {}: {}\n", words.json, why_not);
-      return exit_harness;
-    }
-  }
+  if (!wrote_report(words.json, diff::json_text(result))) return exit_harness;
   if (result.differs()) return exit_red;
   if (!result.failed.empty()) return exit_harness;
   return result.nothing() ? exit_nothing : exit_ok;

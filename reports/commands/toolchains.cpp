@@ -81,6 +81,8 @@ int hold_bits(const Words& words, const Session& session) {
   ProgressLine progress;
   bisect::Settings settings;
   settings.run = run_options(words.selection, session);
+  // Whatever is compiled other shows in a few problems of each kernel; all of them without optimisation take hours.
+  if (settings.run.tier == contracts::Tier::standard) settings.run.tier = contracts::Tier::quick;
   settings.folder = words.folder.empty() ? session.folder / "bisect" : fs::path(words.folder);
   settings.say = [&](const std::string& what) { progress.show(what); };
   const bisect::Described pack = bisect::described(words.units, settings.run);
@@ -105,13 +107,7 @@ int hold_bits(const Words& words, const Session& session) {
     return exit_interrupted;
   }
   fmt::print("{}", diff::across_text(found, std::max<std::size_t>(terminal_width(STDOUT_FILENO), 80)));
-  if (!words.json.empty()) {
-    const std::string why_not = write_file(words.json, diff::across_json(found));
-    if (!why_not.empty()) {
-      fmt::print(stderr, "nbx-contract: {}: {}\n", words.json, why_not);
-      return exit_harness;
-    }
-  }
+  if (!wrote_report(words.json, diff::across_json(found))) return exit_harness;
   if (found.empty()) return exit_nothing;
   return std::all_of(found.begin(), found.end(), [](const diff::Across& one) { return one.same(); }) ? exit_ok
                                                                                                      : exit_red;
@@ -140,10 +136,11 @@ void add_toolchains(CLI::App& app, Session& session) {
   add_selection(*toolchains, words->selection);
   toolchains->footer(
       "With --bits each compiler builds the pack with each set of flags: without optimisation, optimised, and with\n"
-      "AVX-512 where the machine has it. Exit codes: 0 the same bits from all, 1 other bits or a build that failed,\n"
+      "AVX-512 where the machine has it; the quick problems of each kernel are compared, with --full all. Exit codes: "
+      "0 the same bits from all, 1 other bits or a build that failed,\n"
       "2 usage, 3 it could not be told, 4 no compiler.\n"
       "Examples:\n"
-      "  nbx-contract toolchains --bits --quick 'softmax.*'\n"
+      "  nbx-contract toolchains --bits 'softmax.*'\n"
       "  nbx-contract toolchains --bits --with g++-12 --with clang++-19 --flags=-O2");
   toolchains->callback([words, &session] {
     if (!words->bits &&

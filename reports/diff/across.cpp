@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "reports/bisect/units.hpp"
+#include "contracts/codegen/process.hpp"
 #include "reports/diff/build_pack.hpp"
 #include "reports/element.hpp"
 
@@ -75,7 +75,7 @@ std::vector<Toolchain> compilers_and_flags(const std::vector<Toolchain>& compile
     }
     for (const Toolchain& compiler : compilers) {
       Toolchain one = compiler;
-      for (const std::string& word : bisect::split_command(set)) one.cxx_flags.push_back(word);
+      for (const std::string& word : contracts::codegen::shell_words(set)) one.cxx_flags.push_back(word);
       out.push_back(std::move(one));
     }
   }

@@ -21,6 +21,7 @@ TEST(ShellWords, AreSplitAsAShellDoes) {
   EXPECT_EQ(shell_words(R"(nvcc -DX="\"a b\"" 'c d' e\ f  -g)"),
             (std::vector<std::string>{"nvcc", "-DX=\"a b\"", "c d", "e f", "-g"}));
   EXPECT_EQ(shell_words("a ''"), (std::vector<std::string>{"a", ""}));
+  EXPECT_EQ(shell_words(R"("a\$b" "c\d" '\$')"), (std::vector<std::string>{"a$b", "c\\d", "\\$"}));
 }
 
 TEST(RunTool, TellsCodeAndOutputAndWhatIsMissing) {

@@ -105,6 +105,25 @@ TEST_F(DeviceCode, ABisectNamesUnitStageAndFlagWithNoDevice) {
   EXPECT_EQ(out.at("sets").at(0).at("parts").at(0), json::parse(R"(["-use_fast_math", [["-ftz=true"]]])"));
 }
 
+TEST_F(DeviceCode, AFlagGivenTwiceIsNoHindrance) {
+  // nvcc warns of it on every call. The unit is compiled and linked by both sides, and is no pack.
+  write("commands.json",
+        json::array({{{"directory", own_.path().string()},
+                      {"file", unit_.string()},
+                      {"command", "nvcc -arch=sm_90 -ftz=false -Xcompiler=-fPIC -c " + unit_.string()}}})
+            .dump());
+  write("bad.json", json{{"name", "planted"}, {"nvcc_flags", {"-ftz=true"}}}.dump());
+  const Ended ended = call({NBX_COMMAND, "bisect", "--good", file("good.json"), "--bad", file("bad.json"), "--units",
+                            file("commands.json"), "--cache", file("cache")});
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_THAT(ended.err, HasSubstr("the good toolchain's pack cannot be judged: "));
+  std::size_t objects = 0;
+  for (const auto& entry : fs::directory_iterator(file("cache"))) {
+    objects += entry.path().filename().string().starts_with("raw-");
+  }
+  EXPECT_EQ(objects, 2U);
+}
+
 TEST_F(DeviceCode, ABisectSaysWhereNothingChangesAndWhereItCannotBeAsked) {
   EXPECT_EQ(bisect({{"nvcc_flags", {"-DUNUSED"}}}, 0).at("suspects"), 0);
   EXPECT_THAT(ended_.out, HasSubstr("BISECT nothing changed\n"));

@@ -172,12 +172,17 @@ TEST_F(Diff, APackAcrossCompilersAndFlags) {
                     {"command", "g++ -std=c++20 -O2 -fPIC -ffp-contract=off -I" NBX_SOURCE " -c " + unit + " -o x.o"}}})
           .dump());
   const auto across = [&](const Words& more) {
-    Words words{NBX_COMMAND,   "toolchains",
-                "--bits",      "--quick",
-                "--pack",      fs::path(NBX_TEST_PACKS) / "user_softmax.so",
-                "--units",     file("commands.json"),
-                "--cache",     file("cache"),
-                "--json",      file("across.json"),
+    Words words{NBX_COMMAND,
+                "toolchains",
+                "--bits",
+                "--pack",
+                fs::path(NBX_TEST_PACKS) / "user_softmax.so",
+                "--units",
+                file("commands.json"),
+                "--cache",
+                file("cache"),
+                "--json",
+                file("across.json"),
                 "user_softmax"};
     words.insert(words.end(), more.begin(), more.end());
     ended_ = call(words);
@@ -185,7 +190,13 @@ TEST_F(Diff, APackAcrossCompilersAndFlags) {
   };
   EXPECT_EQ(across({"--with", "g++", "--flags=-O0 -march=x86-64", "--flags=-O3"}), 0) << ended_.out << ended_.err;
   EXPECT_THAT(ended_.out, HasSubstr("ACROSS gate3.compilers: 2 of 2 builds give the bits of the pack as it was built"));
-  EXPECT_EQ(json::parse(read_file(file("across.json"))).at("builds").size(), 2U);
+  const json builds = json::parse(read_file(file("across.json"))).at("builds");
+  EXPECT_EQ(builds.size(), 2U);
+  // The quick problems, if not told otherwise.
+  EXPECT_EQ(across({"--with", "g++", "--flags=-O3", "--quick"}), 0);
+  EXPECT_EQ(json::parse(read_file(file("across.json"))).at("builds").at(0).at("cases"), builds.at(0).at("cases"));
+  EXPECT_EQ(across({"--with", "g++", "--flags=-O3", "--full"}), 0);
+  EXPECT_GT(json::parse(read_file(file("across.json"))).at("builds").at(0).at("cases"), builds.at(0).at("cases"));
   EXPECT_EQ(across({"--with", "g++", "--flags=-O0", "--flags=-O3 -ffast-math"}), 1) << ended_.out << ended_.err;
   EXPECT_THAT(ended_.out, HasSubstr("OTHER BITS g++ -O3 -ffast-math"));
   EXPECT_THAT(ended_.out, HasSubstr("ACROSS gate3.compilers: 1 of 2 builds"));
