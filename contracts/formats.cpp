@@ -18,7 +18,7 @@ constexpr Row rows[] = {
     {f32_type, oracle::Format::f32, "f32", 8},
     {f16_type, oracle::Format::f16, "f16", 5},
     {bf16_type, oracle::Format::bf16, "bf16", 8},
-    {{kDLFloat8_e4m3fn, 8, 1}, oracle::Format::e4m3, "e4m3", 4},
+    {e4m3_type, oracle::Format::e4m3, "e4m3", 4},
     {{kDLFloat8_e5m2, 8, 1}, oracle::Format::e5m2, "e5m2", 5},
 };
 

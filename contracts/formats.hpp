@@ -15,6 +15,7 @@ namespace nbx::contracts {
 inline constexpr DLDataType f32_type{kDLFloat, 32, 1};
 inline constexpr DLDataType f16_type{kDLFloat, 16, 1};
 inline constexpr DLDataType bf16_type{kDLBfloat, 16, 1};
+inline constexpr DLDataType e4m3_type{kDLFloat8_e4m3fn, 8, 1};
 inline constexpr DLDataType int32_type{kDLInt, 32, 1};
 
 inline bool same_type(DLDataType a, DLDataType b) { return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes; }

@@ -57,6 +57,10 @@ struct TwoPlacesTooHigh : unit::Split {
   }
 };
 
+struct GroupsOf64 : unit::Split {
+  static constexpr int group = 64;
+};
+
 struct HiddenSet : SplitRules<> {
   static constexpr tile::Terms terms = tile::Terms::all;
 };
@@ -133,6 +137,11 @@ constexpr Mutation rows[] = {
      .red_at = {"gate1.reference"},
      .problems = {"B=1,H=2,Hk=1,Tq=16,Tk=200,D=64,tiny"},
      .on = {in_split<NotClamped>()}},
+    {.name = "groups_of_64",
+     .planted = "the unit sums 64 terms before each fp32 addition in place of 32",
+     .red_at = {"gate3.twin"},
+     .problems = {ordinary},
+     .on = {in_split<GroupsOf64>()}},
     {.name = "hidden_sets_scale",
      .planted = "values that a row does not see set the scale of its columns",
      .red_at = {"gate1.reference"},

@@ -53,6 +53,8 @@ double query(const AttentionProblem& p, oracle::Format format, std::int64_t i, s
     case negative:
     case rising:
       return d == 0 ? 8 : 0.5 * x;
+    case faint:
+      return d == 0 ? 8 : 0;
     case tiny:
       return pick_tiny(format, random);
     case overflow:
@@ -92,6 +94,8 @@ double key(const AttentionProblem& p, oracle::Format format, std::int64_t j, std
       return 0.25 * static_cast<double>((d * 7) % 5 - 2);
     case sink:
       return !first ? 0.5 * x : j == special ? for_score(p, 4 + 0.7 * std::ilogb(static_cast<double>(p.Tk))) / 8 : 0;
+    case faint:
+      return first && j == p.Tk / 3 ? for_score(p, 8.4) / 8 : 0;
     case anti:
       return first ? for_score(p, -200) / 8 : 0.5 * x;
     case far:
@@ -134,6 +138,8 @@ double value(const AttentionProblem& p, oracle::Format format, std::int64_t j, s
     case constant:
     case ones_value:
       return 1;
+    case faint:
+      return j == p.Tk / 3 ? 0 : 1;
     case powers:
       return std::ldexp(j % 2 ? 1 : -1, static_cast<int>(j % 4) + static_cast<int>(d % 3));
     case tiny:
@@ -244,6 +250,16 @@ SharedBytes make_bias(const AttentionProblem& p, DLDataType type, const Shape& s
   return bytes;
 }
 
+/// Numbers of at most 12 bits around 1, another for each head, so that their products with numbers of fp8 are of fp32.
+SharedBytes make_scales(const Shape& shape, double least, Random random) {
+  auto bytes = std::make_shared<Bytes>(static_cast<std::size_t>(count(shape)) * 4);
+  for (std::int64_t i = 0; i < count(shape); ++i) {
+    const double scale = least + 0.37 * static_cast<double>(i % 3) + 0.1 * random.unit();
+    put_pattern(*bytes, f32_type, i, oracle::encode(oracle::Format::f32, std::round(scale * 1024) / 1024));
+  }
+  return bytes;
+}
+
 /// Puts special values in place. Positions come from the seed, but for those that a plant fixes by what sees them.
 void plant(const AttentionProblem& p, AttentionData& data, Bytes& q, Bytes& k, Bytes& v, Random random) {
   const oracle::Format format = *oracle_format(data.format);
@@ -330,11 +346,15 @@ const char* mask_name(Masking mask) {
 
 }  // namespace
 
+const char* causal_text(oracle::Causal causal) {
+  return causal == oracle::Causal::none ? "none" : causal == oracle::Causal::top_left ? "top_left" : "bottom_right";
+}
+
 const char* kind_name(AttentionKind kind) {
-  constexpr const char* names[] = {"normal",   "uniform",   "wide",     "sink",       "cancelling", "constant",
-                                   "powers",   "anti",      "equal",    "far",        "tiny",       "largest",
-                                   "overflow", "negative",  "markers",  "zero_query", "one_hot",    "ones_value",
-                                   "rising",   "last_dims", "clusters", "balanced",   "decades",    "mixed"};
+  constexpr const char* names[] = {
+      "normal", "uniform",   "wide",     "sink",     "cancelling", "constant", "powers",     "anti",    "equal",
+      "far",    "tiny",      "largest",  "overflow", "negative",   "markers",  "zero_query", "one_hot", "ones_value",
+      "rising", "last_dims", "clusters", "balanced", "decades",    "mixed",    "faint"};
   return names[static_cast<int>(kind)];
 }
 
@@ -382,12 +402,37 @@ AttentionData make_attention_data(const AttentionProblem& p, DLDataType format, 
     data.k = k;
     data.v = v;
   }
+  const bool scaled = same_type(format, e4m3_type);
+  if (scaled) {
+    data.q_scale = make_scales({p.B, p.H}, 0.5, Random(seed, name + "/q_scale"));
+    data.k_scale = make_scales({p.B, p.Hk}, 0.5, Random(seed, name + "/k_scale"));
+    data.v_scale = make_scales({p.B, p.Hk}, 0.75, Random(seed, name + "/v_scale"));
+  }
   if (p.bias != BiasShape::none) {
     data.bias_shape = bias_shape(p);
-    data.bias_format = p.f32_bias ? f32_type : format;
+    data.bias_format = p.f32_bias || scaled ? f32_type : format;
     data.bias = make_bias(p, data.bias_format, *data.bias_shape, Random(seed, name + "/bias"));
   }
   return data;
+}
+
+Call attention_call(const AttentionProblem& p, const AttentionData& data) {
+  Call call;
+  call.family = data.scaled() ? "attention_scaled" : "attention";
+  call.tensors = {input_tensor("q", data.format, data.q_shape, data.q),
+                  input_tensor("k", data.format, data.k_shape, data.k),
+                  input_tensor("v", data.format, data.v_shape, data.v)};
+  if (data.scaled()) {
+    call.tensors.push_back(input_tensor("q_scale", f32_type, {p.B, p.H}, data.q_scale));
+    call.tensors.push_back(input_tensor("k_scale", f32_type, {p.B, p.Hk}, data.k_scale));
+    call.tensors.push_back(input_tensor("v_scale", f32_type, {p.B, p.Hk}, data.v_scale));
+  }
+  if (data.bias) call.tensors.push_back(input_tensor("bias", data.bias_format, *data.bias_shape, data.bias));
+  call.tensors.push_back(output_tensor("o", data.output_format(), {p.B, p.H, p.Tq, data.v_shape[3]}));
+  call.tensors.push_back(output_tensor("lse", f32_type, {p.B, p.H, p.Tq}));
+  call.params = {text_param("causal", causal_text(p.causal))};
+  if (p.scale != 0) call.params.push_back(real_param("scale", p.scale));
+  return call;
 }
 
 }  // namespace nbx::contracts

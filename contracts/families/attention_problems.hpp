@@ -44,6 +44,7 @@ enum class AttentionKind : std::uint8_t {
                // are near 0 and every single key shows in one row
   decades,     // each query, and each column of values, at a scale of its own over 24 decades; some of all are zeros
   mixed,       // elements 2^-28 apart within each row of q, k and v
+  faint,  // one key, whose value is 0, above all others, whose values are 1: their weights are small, not their sum
 };
 
 enum class Plant : std::uint8_t {
@@ -267,7 +268,19 @@ inline constexpr AttentionProblem problems[] = {
      .mask = Masking::padding,
      .plant = Plant::masked_large,
      .equality = true},
-    // power: what can be seen at each size
+    // power past what `power_problems` has
+    {.H = 2, .Hk = 2, .Tq = 2, .Tk = 65536, .D = 32, .kind = negative, .size_class = 65536},
+    {.H = 2, .Hk = 2, .Tq = 2, .Tk = 65536, .D = 32, .kind = markers, .size_class = 65536},
+    {.H = 2, .Hk = 2, .Tq = 2, .Tk = 65530, .D = 32, .kind = rising, .size_class = 65536},
+    {.H = 2, .Hk = 2, .Tq = 2, .Tk = 65530, .D = 32, .kind = last_dims, .size_class = 65536},
+    {.Tq = 32, .Tk = 65536, .D = 32, .Dv = 64, .kind = clusters, .size_class = 65536},
+    // with --full
+    {.B = 2, .H = 8, .Hk = 2, .Tq = 512, .Tk = 512, .D = 128, .equality = true, .tier = full},
+    {.H = 2, .Tq = 1024, .Tk = 1024, .D = 64, .causal = bottom_right, .tier = full},
+};
+
+/// Power: what can be seen at each size, of all attention.
+inline constexpr AttentionProblem power_problems[] = {
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 64, .D = 32, .kind = negative, .tier = quick, .size_class = 64},
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 64, .D = 32, .kind = markers, .tier = quick, .size_class = 64},
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 60, .D = 32, .kind = rising, .size_class = 64},
@@ -283,14 +296,44 @@ inline constexpr AttentionProblem problems[] = {
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 8190, .D = 32, .kind = rising, .size_class = 8192},
     {.H = 2, .Hk = 2, .Tq = 4, .Tk = 8190, .D = 32, .kind = last_dims, .size_class = 8192},
     {.Tq = 32, .Tk = 8192, .D = 32, .Dv = 64, .kind = clusters, .size_class = 8192},
-    {.H = 2, .Hk = 2, .Tq = 2, .Tk = 65536, .D = 32, .kind = negative, .size_class = 65536},
-    {.H = 2, .Hk = 2, .Tq = 2, .Tk = 65536, .D = 32, .kind = markers, .size_class = 65536},
-    {.H = 2, .Hk = 2, .Tq = 2, .Tk = 65530, .D = 32, .kind = rising, .size_class = 65536},
-    {.H = 2, .Hk = 2, .Tq = 2, .Tk = 65530, .D = 32, .kind = last_dims, .size_class = 65536},
-    {.Tq = 32, .Tk = 65536, .D = 32, .Dv = 64, .kind = clusters, .size_class = 65536},
-    // with --full
-    {.B = 2, .H = 8, .Hk = 2, .Tq = 512, .Tk = 512, .D = 128, .equality = true, .tier = full},
-    {.H = 2, .Tq = 1024, .Tk = 1024, .D = 64, .causal = bottom_right, .tier = full},
+};
+
+/// Of operands in e4m3 with scales.
+inline constexpr AttentionProblem scaled_problems[] = {
+    {.H = 4, .Hk = 2, .Tq = 130, .Tk = 257, .D = 64, .tier = quick},
+    {.B = 2, .H = 8, .Hk = 1, .Tq = 17, .Tk = 33, .D = 16, .equality = true},
+    {.B = 3, .H = 6, .Hk = 2, .Tq = 9, .Tk = 65, .D = 80, .Dv = 24, .equality = true, .tier = quick},
+    {.H = 3, .Tq = 7, .Tk = 63, .D = 72, .equality = true},
+    {.Tk = 1, .D = 1},
+    {.H = 2, .Tq = 20, .Tk = 70, .D = 256, .causal = bottom_right, .equality = true},
+    {.H = 2, .Tq = 5, .Tk = 40, .D = 512, .Dv = 64},
+    {.H = 2, .Tq = 33, .Tk = 17, .D = 32, .causal = top_left},
+    {.H = 2, .Tq = 17, .Tk = 130, .D = 32, .causal = bottom_right, .equality = true},
+    {.B = 2, .H = 2, .Tq = 19, .Tk = 67, .D = 32, .bias = BiasShape::bhqk, .mask = Masking::rows, .equality = true},
+    {.B = 2, .H = 4, .Hk = 2, .Tq = 19, .Tk = 67, .D = 32, .bias = BiasShape::b11k, .mask = Masking::padding},
+    {.Tq = 16, .Tk = 48, .D = 32, .scale = 0.5f},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = wide, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = sink},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = cancelling},
+    {.H = 2, .Tq = 16, .Tk = 128, .D = 64, .kind = constant, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = far},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = tiny, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = overflow},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = largest, .tier = quick},
+    {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = zero_query},
+    {.H = 2, .Tq = 16, .Tk = 300, .D = 64, .kind = rising, .equality = true},
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .plant = Plant::nan_query, .tier = quick},
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .plant = Plant::nan_key, .tier = quick},
+    {.H = 2, .Tq = 8, .Tk = 70, .D = 32, .plant = Plant::nan_value, .tier = quick},
+    {.H = 2, .Tq = 33, .Tk = 49, .D = 32, .causal = top_left, .plant = Plant::hidden_nan_key},
+    {.H = 2, .Tq = 33, .Tk = 33, .D = 32, .causal = bottom_right, .plant = Plant::partly_hidden_nan, .equality = true},
+    {.H = 2,
+     .Tq = 8,
+     .Tk = 70,
+     .D = 32,
+     .bias = BiasShape::k,
+     .mask = Masking::padding,
+     .plant = Plant::masked_nan_value},
 };
 }  // namespace attention_table
 

@@ -12,15 +12,7 @@ namespace {
 
 /// The plain call of a small problem: q [1, 4, 6, 16], k and v [1, 2, 10, 16] unless told otherwise.
 Call plain(DLDataType format, std::uint64_t seed, AttentionProblem p = {.H = 4, .Hk = 2, .Tq = 6, .Tk = 10, .D = 16}) {
-  const AttentionData data = make_attention_data(p, format, seed);
-  Call call;
-  call.family = "attention";
-  call.tensors = {input_tensor("q", format, data.q_shape, data.q), input_tensor("k", format, data.k_shape, data.k),
-                  input_tensor("v", format, data.v_shape, data.v),
-                  output_tensor("o", format, {p.B, p.H, p.Tq, data.v_shape[3]}),
-                  output_tensor("lse", f32_type, {p.B, p.H, p.Tq})};
-  call.params = {text_param("causal", "none")};
-  return call;
+  return attention_call(p, make_attention_data(p, format, seed));
 }
 
 CallTensor noise(const char* name, DLDataType type, Shape shape) {
@@ -61,6 +53,8 @@ std::vector<Refusal> attention_refusals(DLDataType format, std::uint64_t seed) {
     return [=](Call& call) { call.params.push_back(int_param(name, value)); };
   };
   const DLDataType other = same_type(format, f32_type) ? f16_type : f32_type;
+  const bool scaled = same_type(format, e4m3_type);
+  const DLDataType of_bias = scaled ? f32_type : format;
 
   add("gate4.head_dim", "q=4x6x16,k=2x10x24", "k", "24", replace("k", {1, 2, 10, 24}));
   add("gate4.head_dim", "q=4x6x8,k=2x10x16", "q", "8", replace("q", {1, 4, 6, 8}));
@@ -82,16 +76,26 @@ std::vector<Refusal> attention_refusals(DLDataType format, std::uint64_t seed) {
   add("gate4.shape", "q rank 3", "q", "3", replace("q", {4, 6, 16}));
   add("gate4.shape", "o with Dv=15", "o", "15", replace("o", {1, 4, 6, 15}));
   add("gate4.shape", "o with Tq=7", "o", "7", replace("o", {1, 4, 7, 16}));
-  add("gate4.mask", "rank 1", "bias", "1", bias({10}, format));
-  add("gate4.mask", "rank 5", "bias", "5", bias({1, 1, 1, 6, 10}, format));
-  add("gate4.mask", "6x11 for 6x10", "bias", "11", bias({6, 11}, format));
-  add("gate4.mask", "5x10 for 6x10", "bias", "5", bias({5, 10}, format));
-  add("gate4.mask", "heads 2 of 4", "bias", "2", bias({1, 2, 6, 10}, format));
+  add("gate4.mask", "rank 1", "bias", "1", bias({10}, of_bias));
+  add("gate4.mask", "rank 5", "bias", "5", bias({1, 1, 1, 6, 10}, of_bias));
+  add("gate4.mask", "6x11 for 6x10", "bias", "11", bias({6, 11}, of_bias));
+  add("gate4.mask", "5x10 for 6x10", "bias", "5", bias({5, 10}, of_bias));
+  add("gate4.mask", "heads 2 of 4", "bias", "2", bias({1, 2, 6, 10}, of_bias));
   add("gate4.mask", "int32", "bias", "int32", bias({6, 10}, int32_type));
   add("gate4.scale", "scale=nan", "scale", "nan", scale(std::nan("")));
   add("gate4.scale", "scale=inf", "scale", "inf", scale(std::numeric_limits<double>::infinity()));
   add("gate4.format", "k in another format", "k", type_name(other).c_str(), replace("k", {1, 2, 10, 16}, other));
   add("gate4.format", "o in int32", "o", "int32", replace("o", {1, 4, 6, 16}, int32_type));
+  if (scaled) {
+    add("gate4.shape", "q_scale rank 1", "q_scale", "1", replace("q_scale", {4}));
+    add("gate4.shape", "q_scale of 2 heads", "q_scale", "2", replace("q_scale", {1, 2}));
+    add("gate4.shape", "k_scale of every query head", "k_scale", "4", replace("k_scale", {1, 4}));
+    add("gate4.shape", "v_scale of another batch", "v_scale", "3", replace("v_scale", {3, 2}));
+    add("gate4.format", "k_scale in bf16", "k_scale", "bf16", replace("k_scale", {1, 2}, bf16_type));
+    add("gate4.format", "o in e4m3", "o", "e4m3", replace("o", {1, 4, 6, 16}, e4m3_type));
+    add("gate4.mask", "bias in e4m3", "bias", "e4m3", bias({6, 10}, e4m3_type));
+    add("gate4.missing", "no v_scale", "v_scale", "missing", remove("v_scale"));
+  }
   add("gate4.missing", "no v", "v", "missing", remove("v"));
   add("gate4.missing", "no o", "o", "missing", remove("o"));
   add("gate4.causal", "causal=diagonal", "causal", "diagonal",
@@ -111,6 +115,7 @@ std::vector<Edge> attention_edges(DLDataType format, std::uint64_t seed) {
     return b;
   };
   constexpr std::uint32_t minus_inf = 0xFF800000;
+  const DLDataType output = same_type(format, e4m3_type) ? bf16_type : format;
   out.push_back(
       {"gate4.empty", "B=0", plain(format, seed, {.B = 0, .H = 2, .Tq = 3, .Tk = 5, .D = 8}), {}, {Bytes{}, Bytes{}}});
   out.push_back(
@@ -119,7 +124,7 @@ std::vector<Edge> attention_edges(DLDataType format, std::uint64_t seed) {
                  "Tk=0",
                  plain(format, seed, {.H = 2, .Tq = 3, .Tk = 0, .D = 8}),
                  {},
-                 {bytes(2 * 3 * 8, 0, format), bytes(2 * 3, minus_inf, f32_type)}});
+                 {bytes(2 * 3 * 8, 0, output), bytes(2 * 3, minus_inf, f32_type)}});
   // Two tensors at a time pass 2^31 elements: on a device each takes gigabytes.
   const AttentionProblem few{.H = 2, .Tq = 6, .Tk = 10, .D = 16};
   const Call ordinary = plain(format, seed, few);

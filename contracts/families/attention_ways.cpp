@@ -21,10 +21,6 @@ struct Part {
 
 Part all(const AttentionProblem& p) { return {{0, p.B}, {0, p.Hk}, {0, p.Tq}, p.Tk}; }
 
-const char* causal_text(Causal causal) {
-  return causal == Causal::none ? "none" : causal == Causal::top_left ? "top_left" : "bottom_right";
-}
-
 void set_causal(Call& call, Causal causal) {
   for (Param& param : call.params)
     if (param.name == "causal") param.text = causal_text(causal);
@@ -54,6 +50,8 @@ Way part_way(const AttentionAsk& ask, std::string name, const Part& part, Causal
       box = bias_box(shape, part, group);
     } else if (tensor.name == "k" || tensor.name == "v") {
       box = {part.batch, part.kv_heads, {0, part.keys}, {0, shape[3]}};
+    } else if (shape.size() == 2) {  // a scale for each head
+      box = {part.batch, tensor.name == "q_scale" ? heads : part.kv_heads};
     } else {
       box = {part.batch, heads, part.rows};
       if (shape.size() == 4) box.emplace_back(0, shape[3]);
@@ -140,7 +138,8 @@ std::vector<Way> expanded(const AttentionAsk& ask) {
   const std::int64_t group = p.H / p.Hk;
   if (group == 1) return {};
   Way way = part_way(ask, "K and V expanded to every query head", all(p), p.causal);
-  for (const char* name : {"k", "v"}) repeat(*find_tensor(way.call, name), 1, group);
+  for (const char* name : {"k", "v", "k_scale", "v_scale"})
+    if (CallTensor* const tensor = find_tensor(way.call, name)) repeat(*tensor, 1, group);
   return {std::move(way)};
 }
 
@@ -204,7 +203,8 @@ std::vector<Way> padded(const AttentionAsk& ask) {
     }
     const CallTensor* old = find_tensor(ask.call, "bias");
     const Shape shape = old ? old->shape : Shape{1, p.Tk};
-    const DLDataType type = old ? old->dtype : find_tensor(ask.call, "q")->dtype;
+    const DLDataType own = find_tensor(ask.call, "q")->dtype;
+    const DLDataType type = old ? old->dtype : same_type(own, e4m3_type) ? f32_type : own;  // one that has -inf
     Shape to = shape;
     to.back() = p.Tk + more;
     auto bytes = std::make_shared<Bytes>(static_cast<std::size_t>(count(to)) * (type.bits / 8));

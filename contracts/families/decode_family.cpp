@@ -9,10 +9,6 @@
 namespace nbx::contracts {
 namespace {
 
-const char* causal_text(oracle::Causal causal) {
-  return causal == oracle::Causal::none ? "none" : causal == oracle::Causal::top_left ? "top_left" : "bottom_right";
-}
-
 class DecodeInstance final : public Instance {
  public:
   DecodeInstance(const DecodeProblem& problem, DLDataType format, std::uint64_t seed)

@@ -15,8 +15,9 @@ namespace nbx::contracts {
 
 std::span<const Family* const> families() {
   static const std::vector<const Family*> all = [] {
-    std::vector<const Family*> list{&softmax_family(), &log_softmax_family(),  &attention_family(),    &sdpa_family(),
-                                    &decode_family(),  &paged_append_family(), &paged_decode_family(), &q35_family()};
+    std::vector<const Family*> list{&softmax_family(),          &log_softmax_family(),  &attention_family(),
+                                    &attention_scaled_family(), &sdpa_family(),         &decode_family(),
+                                    &paged_append_family(),     &paged_decode_family(), &q35_family()};
     for (const SplashRole role : splash_roles) list.push_back(&splash_family(role));
     for (const bool fixed : {true, false}) list.push_back(&splash_ring_family(fixed));
     return list;

@@ -45,26 +45,21 @@ HeightChoice choose(const pack::Attention& a, const Options& how) {
 /// The base of a kernel in format T. `Program` is instantiated with the rules R.
 template <class T, class R, template <class, class> class P = Program>
 struct Common {
-  static constexpr const char* family = "attention";
+  static constexpr const char* family = R::scaled ? "attention_scaled" : "attention";
   static constexpr DLDataType format = pack::type_of<T>;
 
   static pack::Attention read(const nbx_problem& problem, bool with_data) {
-    return pack::read_attention(problem, {format, tile::device, R::gives_lse}, with_data);
+    return pack::read_attention(
+        problem, {.format = format, .device = tile::device, .lse = R::gives_lse, .scaled = R::scaled}, with_data);
   }
 
   static void can_run(const nbx_problem& problem) { choose<P<T, R>>(read(problem, false), Options(nullptr)); }
 
   static nbx_arithmetic arithmetic(const nbx_problem& problem) {
     const pack::Attention a = read(problem, false);
-    const std::int64_t width = key_width(a.D);
     nbx_arithmetic out = pack::tile_arithmetic();
-    out.pv.group_keys = static_cast<std::uint32_t>(width);
-    out.scale_at = NBX_SCALE_SCORE;
-    out.log2_at = NBX_EXP_NATURAL;
-    out.normalise = NBX_DIVIDE_OUTPUT;
     out.masked_value = R::masked_value;
-    out.rescales = std::max<std::int64_t>(tile::ceil_div(a.Tk, width) - 1, 0);
-    out.sum_depth = tile::sum_depth(std::min(a.Tk, width)) + out.rescales;
+    R::declare(out, a.Tk, R::key_width(a));
     return out;
   }
 
@@ -82,6 +77,7 @@ struct Common {
   static P<T, R> program_of(const pack::Attention& a, const Options& options) {
     P<T, R> program{};
     math::take_operands<R, T>(a, program.a);
+    R::take_scales(a, program.a);
     program.height = choose<P<T, R>>(a, options).height;
     program.a.scale = R::scale(a, options.detour);
     program.width = R::key_width(a);

@@ -28,6 +28,25 @@ NBX_FUNCTION float operand(float x) {
   }
 }
 
+template <class U>
+inline constexpr nbx_unit unit_code = NBX_ANY_ORDER;
+template <>
+inline constexpr nbx_unit unit_code<unit::M16N8K16F16> = NBX_M16N8K16_F16;
+template <>
+inline constexpr nbx_unit unit_code<unit::M16N8K16BF16> = NBX_M16N8K16_BF16;
+template <>
+inline constexpr nbx_unit unit_code<unit::M16N8K8TF32> = NBX_M16N8K8_TF32;
+template <>
+inline constexpr nbx_unit unit_code<unit::M16N8K32E4M3> = NBX_M16N8K32_E4M3;
+template <>
+inline constexpr nbx_unit unit_code<unit::M8N8K4F16> = NBX_M8N8K4_F16;
+
+/// How the interface names a format that only operands have: a float of 19 bits.
+template <class Operand>
+inline constexpr DLDataType operand_type = pack::type_of<Operand>;
+template <>
+inline constexpr DLDataType operand_type<tf32>{kDLFloat, 19, 1};
+
 /// The rules on unit U with operands in format `Operand`. Weights are narrowed to it before P·V; the row sum adds them
 /// as they are. P·V of a tile of keys is one chain that starts from O · factor, rounded.
 template <class U, class Operand>
@@ -36,6 +55,27 @@ struct MatrixRules : Rules {
   /// A chain of groups of 8 rounds so often that its bound does not tell a dropped key in 65,536.
   static constexpr std::int64_t most_keys =
       std::is_same_v<Operand, tf32> ? 32'768 : std::numeric_limits<std::int64_t>::max();
+  /// Host: refuses what these rules do not serve. Past most_keys the bound of the arithmetic no longer tells a wrong
+  /// key.
+  template <class R>
+  static void require(const pack::Attention& a) {
+    if (a.Tk > R::most_keys) {
+      pack::refuse(NBX_UNSUPPORTED, "k", pack::text(a.Tk) + " keys, over which the bound sees no single one",
+                   "at most " + std::to_string(R::most_keys));
+    }
+  }
+
+  static void declare(nbx_arithmetic& out, std::int64_t keys, std::int64_t width) {
+    Rules::declare(out, keys, width);
+    for (nbx_dot* const dot : {&out.qk, &out.pv}) {
+      dot->unit = unit_code<U>;
+      dot->chains = 0;
+      dot->operand = operand_type<Operand>;
+      dot->group_keys = 0;
+    }
+    out.p_format = operand_type<Operand>;
+  }
+
   static constexpr bool narrows = true;
   template <class T>
   NBX_FUNCTION static float narrowed(float weight) {
@@ -120,6 +160,20 @@ struct M8N8K4Rules : MatrixRules<unit::M8N8K4F16, tile::f16> {
   static constexpr std::int64_t most_keys = 32'768;  // Q · scale in f16 and 2,048 sums: see MatrixRules
   static constexpr float log2e = 0x1.715476p0F, ln2 = 0x1.62e43p-1F;
 
+  static void declare(nbx_arithmetic& out, std::int64_t keys, std::int64_t width) {
+    MatrixRules::declare(out, keys, width);
+    out.pv.group_keys = static_cast<std::uint32_t>(width);
+    out.scale_at = NBX_SCALE_QUERY;
+    out.log2_at = NBX_EXP2_SCORE;
+    out.exp_ulp = tile::exp2_ulp;
+  }
+
+  template <class R>
+  static void require(const pack::Attention& a) {
+    if (a.D > 256) pack::refuse(NBX_UNSUPPORTED, "q", "head dim " + pack::text(a.D), "at most 256");
+    MatrixRules::require<R>(a);
+  }
+
   static int key_width(const pack::Attention&) { return 32; }
   /// Scores that get a bias are taken to the log2 domain behind it.
   static float scale(const pack::Attention& a, int /*extra*/) { return a.bias ? 1.0F : log2e; }
@@ -147,96 +201,27 @@ struct M8N8K4Rules : MatrixRules<unit::M8N8K4F16, tile::f16> {
   }
 };
 
-template <class U>
-inline constexpr nbx_unit unit_code = NBX_ANY_ORDER;
-template <>
-inline constexpr nbx_unit unit_code<unit::M16N8K16F16> = NBX_M16N8K16_F16;
-template <>
-inline constexpr nbx_unit unit_code<unit::M16N8K16BF16> = NBX_M16N8K16_BF16;
-template <>
-inline constexpr nbx_unit unit_code<unit::M16N8K8TF32> = NBX_M16N8K8_TF32;
-template <>
-inline constexpr nbx_unit unit_code<unit::M8N8K4F16> = NBX_M8N8K4_F16;
-
-/// How the interface names a format that only operands have: a float of 19 bits.
-template <class Operand>
-inline constexpr DLDataType operand_type = pack::type_of<Operand>;
-template <>
-inline constexpr DLDataType operand_type<tf32>{kDLFloat, 19, 1};
-
 /// A kernel on unit U: tensors in format T, operands in format Operand.
 template <class T, class U, class Operand, class R = MatrixRules<U, Operand>, template <class, class> class P = Program>
 struct MatrixCommon : Common<T, R, P> {
   using Base = Common<T, R, P>;
 
   static void can_run(const nbx_problem& problem) {
-    require_sight(problem);
+    R::template require<R>(Base::read(problem, false));
     Base::can_run(problem);
   }
   static void check(const nbx_problem& problem, const nbx_launch* how) {
-    require_sight(problem);
+    R::template require<R>(Base::read(problem, false));
     Base::check(problem, how);
   }
   static void run(const nbx_problem& problem, const nbx_launch& how) {
-    require_sight(problem);
+    R::template require<R>(Base::read(problem, false));
     Base::run(problem, how);
-  }
-
-  /// Past R::most_keys the bound of the arithmetic no longer tells a wrong key.
-  static void require_sight(const nbx_problem& problem) {
-    const std::int64_t keys = Base::read(problem, false).Tk;
-    if (keys > R::most_keys) {
-      pack::refuse(NBX_UNSUPPORTED, "k", pack::text(keys) + " keys, over which the bound sees no single one",
-                   "at most " + std::to_string(R::most_keys));
-    }
-  }
-
-  static nbx_arithmetic arithmetic(const nbx_problem& problem) {
-    nbx_arithmetic out = Common<T, R, P>::arithmetic(problem);
-    for (nbx_dot* const dot : {&out.qk, &out.pv}) {
-      dot->unit = unit_code<U>;
-      dot->chains = 0;
-      dot->operand = operand_type<Operand>;
-      dot->group_keys = 0;
-    }
-    out.p_format = operand_type<Operand>;
-    return out;
   }
 };
 
 /// flash.m8n8k4.f16 without its promises.
-struct M8N8K4Common : MatrixCommon<tile::f16, unit::M8N8K4F16, tile::f16, M8N8K4Rules> {
-  using Matrix = MatrixCommon<tile::f16, unit::M8N8K4F16, tile::f16, M8N8K4Rules>;
-  static constexpr std::int64_t width = 32;
-
-  static nbx_arithmetic arithmetic(const nbx_problem& problem) {
-    const std::int64_t keys = read(problem, false).Tk;
-    nbx_arithmetic out = Matrix::arithmetic(problem);
-    out.pv.group_keys = width;
-    out.scale_at = NBX_SCALE_QUERY;
-    out.log2_at = NBX_EXP2_SCORE;
-    out.exp_ulp = tile::exp2_ulp;
-    out.rescales = std::max<std::int64_t>(tile::ceil_div(keys, width) - 1, 0);
-    out.sum_depth = tile::sum_depth(std::min(keys, width)) + out.rescales;
-    return out;
-  }
-  static void can_run(const nbx_problem& problem) {
-    require_head_dim(problem);
-    Matrix::can_run(problem);
-  }
-  static void check(const nbx_problem& problem, const nbx_launch* how) {
-    require_head_dim(problem);
-    Matrix::check(problem, how);
-  }
-  static void run(const nbx_problem& problem, const nbx_launch& how) {
-    require_head_dim(problem);
-    Matrix::run(problem, how);
-  }
-  static void require_head_dim(const nbx_problem& problem) {
-    const std::int64_t D = read(problem, false).D;
-    if (D > 256) pack::refuse(NBX_UNSUPPORTED, "q", "head dim " + std::to_string(D), "at most 256");
-  }
-};
+using M8N8K4Common = MatrixCommon<tile::f16, unit::M8N8K4F16, tile::f16, M8N8K4Rules>;
 
 /// A kernel with the promises of all: `Base` is one of the above.
 template <class Base, const char* Name>

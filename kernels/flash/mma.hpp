@@ -17,6 +17,14 @@ struct WholeRules : MatrixRules<U, Operand> {
   static constexpr int chains = 4;
   static constexpr int row_values = 4 + chains;
 
+  static void declare(nbx_arithmetic& out, std::int64_t keys, std::int64_t width) {
+    Base::declare(out, keys, width);
+    out.log2_at = NBX_EXP2_WHOLE;
+    out.normalise = NBX_RECIPROCAL_OUTPUT;
+    out.exp_ulp = weight_ulp;
+    out.sum_depth = tile::ceil_div(std::min(keys, width), 8) + out.rescales + 2;
+  }
+
   static float scale(const pack::Attention& a, int /*extra*/) { return Exponents::of(a.scale).before; }
   template <class R>
   NBX_FUNCTION static float with_bias(float score, float bias, float query_scale) {
@@ -90,17 +98,6 @@ struct WholeRules : MatrixRules<U, Operand> {
 template <class T, class U, class R = WholeRules<U, T>>
 struct MmaCommon : MatrixCommon<T, U, T, R> {
   using Matrix = MatrixCommon<T, U, T, R>;
-
-  static nbx_arithmetic arithmetic(const nbx_problem& problem) {
-    const pack::Attention a = Matrix::read(problem, false);
-    const std::int64_t width = key_width(a.D);
-    nbx_arithmetic out = Matrix::arithmetic(problem);
-    out.log2_at = NBX_EXP2_WHOLE;
-    out.normalise = NBX_RECIPROCAL_OUTPUT;
-    out.exp_ulp = weight_ulp;
-    out.sum_depth = tile::ceil_div(std::min(a.Tk, width), 8) + out.rescales + 2;
-    return out;
-  }
 
 #if defined(__CUDACC__)
   static std::uint64_t workspace_bytes(const nbx_problem& problem, const nbx_launch* how) {

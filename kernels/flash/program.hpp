@@ -1,6 +1,8 @@
 // flash as a block program: streaming softmax over tiles of keys.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/flash/rules.hpp"
 #include "kernels/flash/tiles.hpp"
 #include "kernels/tile/load.hpp"
@@ -13,7 +15,9 @@ namespace nbx::flash {
 /// its neighbours in the tile.
 template <class T, class R>
 struct Program {
-  Operands<T> a;
+  using Arguments = typename R::template Arguments<T>;
+
+  Arguments a;
   int height;  // queries of a block
   int width;   // keys of a tile
   int extra;   // columns of padding behind the head dim
@@ -42,7 +46,7 @@ struct Program {
     const int rows = a.Tq - first < height ? static_cast<int>(a.Tq - first) : height;
     const int dims = static_cast<int>(a.D);
     const int values = static_cast<int>(a.Dv);
-    const std::int64_t all_keys = R::template keys<Operands<T>, R>(a, first + rows - 1);
+    const std::int64_t all_keys = R::template keys<Arguments, R>(a, first + rows - 1);
 
     const auto q = block.template tile<float>(height, dims + extra);  // (rows, depth)
     const auto k = block.template tile<float>(dims + extra, width);   // (depth, keys)
@@ -109,7 +113,7 @@ struct Program {
       std::int64_t visible;  // of these keys
     };
     const auto& arguments = a;
-    const float scale = a.scale;
+    const float scale = R::head_scale(a, place.b, place.head, place.kv_head);
     const auto row = [&arguments, place, s, first_key](std::int64_t r) {
       return Row{s.row(static_cast<int>(r)), R::visible(arguments, place.first + r) - first_key};
     };
@@ -163,20 +167,22 @@ struct Program {
   template <class Block>
   NBX_DEVICE void store(Block& block, const Place& place, const RowState& row, tile::Tile<float> o, int rows,
                         int columns) const {
+    using O = std::remove_pointer_t<decltype(Arguments::o)>;
     struct Row {
       const float* from;
-      T* to;
+      O* to;
       float max, sum;
     };
     const auto& arguments = a;
+    const float by = R::value_scale(a, place.b, place.kv_head);
     const std::int64_t step = a.o_at.stride[3];
     const auto prepare = [&arguments, place, row, o](std::int64_t r) {
       return Row{o.row(static_cast<int>(r)),
                  arguments.o + math::offset(arguments.o_at, place.b, place.head, place.first + r), row.max[r],
                  row.sum[r]};
     };
-    block.phase_rows(rows, columns, prepare, [&arguments, step](const Row& at, std::int64_t, std::int64_t c) {
-      at.to[c * step] = R::template normalised<T>(arguments, at.from[c], at.max, at.sum);
+    block.phase_rows(rows, columns, prepare, [&arguments, step, by](const Row& at, std::int64_t, std::int64_t c) {
+      at.to[c * step] = R::template normalised<O>(arguments, R::scaled_sum(at.from[c], by), at.max, at.sum);
     });
     if (a.lse == nullptr) return;
     block.phase(rows, [&arguments, place, row](std::int64_t r) {

@@ -1,6 +1,8 @@
 // The rules by which flash computes: those of math, and what streaming adds.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/flash/tiles.hpp"
 #include "kernels/math/arguments.hpp"
 #include "kernels/tile/load.hpp"
@@ -21,6 +23,24 @@ struct RowState {
 
 /// What flash computes, one decision a function. A variant derives from it and hides what it does otherwise.
 struct Rules : math::Rules {
+  /// What a program is given, of tensors in format T.
+  template <class T>
+  using Arguments = Operands<T>;
+  /// Operands have a scale for each head: the family attention_scaled.
+  static constexpr bool scaled = false;
+  template <class A>
+  static void take_scales(const pack::Attention&, A& /*to*/) {}
+  /// What multiplies the finished products of a head, and what its sums of values.
+  template <class A>
+  NBX_FUNCTION static float head_scale(const A& a, std::int64_t, std::int64_t, std::int64_t) {
+    return a.scale;
+  }
+  template <class A>
+  NBX_FUNCTION static float value_scale(const A&, std::int64_t, std::int64_t) {
+    return 1.0F;
+  }
+  NBX_FUNCTION static float scaled_sum(float o, float /*value_scale*/) { return o; }
+
   /// The KV head that a query head reads.
   template <class A>
   NBX_FUNCTION static std::int64_t kv_head(const A& a, std::int64_t head) {
@@ -90,6 +110,16 @@ struct Rules : math::Rules {
   template <class T>
   NBX_FUNCTION static float narrowed(float weight) {
     return weight;
+  }
+
+  /// Host: what these rules are declared as, for `keys` keys in tiles of `width`.
+  static void declare(nbx_arithmetic& out, std::int64_t keys, std::int64_t width) {
+    out.pv.group_keys = static_cast<std::uint32_t>(width);
+    out.scale_at = NBX_SCALE_SCORE;
+    out.log2_at = NBX_EXP_NATURAL;
+    out.normalise = NBX_DIVIDE_OUTPUT;
+    out.rescales = std::max<std::int64_t>(tile::ceil_div(keys, width) - 1, 0);
+    out.sum_depth = tile::sum_depth(std::min(keys, width)) + out.rescales;
   }
 
   /// Host: keys of a tile, and the scale, where the head dim is padded by `extra` columns of padding().

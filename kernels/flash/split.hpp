@@ -13,6 +13,17 @@ struct SplitRules : MatrixRules<unit::M8N8K4F16, float> {
   using Split = S;
   static constexpr bool narrows = false;
 
+  /// Of P·V the second group of a tile is added to the first, and both to O: one addition more than for groups one
+  /// after the other, which `rescales` counts; in the first tile O is still 0.
+  static void declare(nbx_arithmetic& out, std::int64_t keys, std::int64_t width) {
+    Rules::declare(out, keys, width);
+    for (nbx_dot* const dot : {&out.qk, &out.pv}) {
+      dot->unit = NBX_M8N8K4_SPLIT;
+      dot->chains = 0;
+      dot->group_keys = Split::group;
+    }
+  }
+
   template <class R, class Block>
   NBX_DEVICE static void scores(Block& block, tile::Tile<float> s, tile::Tile<float> q, tile::Tile<float> k, int rows,
                                 int keys, int depth) {
@@ -57,20 +68,6 @@ struct SplitRules : MatrixRules<unit::M8N8K4F16, float> {
 
 /// flash.m8n8k4_split.f32 without its promises.
 template <class R = SplitRules<>>
-struct SplitCommon : Common<float, R> {
-  using Base = Common<float, R>;
-
-  static nbx_arithmetic arithmetic(const nbx_problem& problem) {
-    nbx_arithmetic out = Base::arithmetic(problem);
-    for (nbx_dot* const dot : {&out.qk, &out.pv}) {
-      dot->unit = NBX_M8N8K4_SPLIT;
-      dot->chains = 0;
-      // Of P·V the second group of a tile is added to the first, and both to O: one addition more than for groups one
-      // after the other, which `rescales` counts; where it is 0, O is still 0.
-      dot->group_keys = R::Split::group;
-    }
-    return out;
-  }
-};
+using SplitCommon = Common<float, R>;
 
 }  // namespace nbx::flash

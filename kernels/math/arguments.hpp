@@ -9,14 +9,15 @@
 
 namespace nbx::math {
 
-/// One problem's tensors. Strides are in elements; an axis of size 1, or that is broadcast, has stride 0.
-template <class T>
+/// One problem's tensors: q, k and v in format T, o in format O. Strides are in elements; an axis of size 1, or that is
+/// broadcast, has stride 0.
+template <class T, class O = T>
 struct Operands {
   std::int64_t B, H, Hk, Tq, Tk, D, Dv, group;
   pack::Causal causal;
   float scale;
   const T *q, *k, *v;
-  T* o;
+  O* o;
   float* lse;        // null: not asked for
   const void* bias;  // null: none
   bool bias_in_f32;

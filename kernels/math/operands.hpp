@@ -6,8 +6,8 @@
 namespace nbx::math {
 
 /// R::layout says how strides are read.
-template <class R, class T>
-void take_operands(const pack::Attention& a, Operands<T>& out) {
+template <class R, class T, class O>
+void take_operands(const pack::Attention& a, Operands<T, O>& out) {
   out.B = a.B, out.H = a.H, out.Hk = a.Hk, out.Tq = a.Tq, out.Tk = a.Tk, out.D = a.D, out.Dv = a.Dv;
   out.group = a.group();
   out.causal = a.causal;
@@ -15,7 +15,7 @@ void take_operands(const pack::Attention& a, Operands<T>& out) {
   out.q = a.q.as<const T>();
   out.k = a.k.as<const T>();
   out.v = a.v.as<const T>();
-  out.o = a.o.as<T>();
+  out.o = a.o.as<O>();
   out.q_at = R::template layout<4>(a.q);
   out.k_at = R::template layout<4>(a.k);
   out.v_at = R::template layout<4>(a.v);

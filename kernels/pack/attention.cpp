@@ -52,12 +52,29 @@ void require_decode_shapes(const Attention& a) {
   }
 }
 
+/// What attention_scaled has beside attention.
+void read_scales(const Problem& given, Attention& a) {
+  const auto read = [&](const char* name, std::int64_t heads, const char* of) {
+    const Tensor scale = *given.tensor({name, NBX_IN, 2, 2});
+    require_type(scale, {f32_type});
+    require_size(scale, 0, "batch", a.B, "the batch of q");
+    require_size(scale, 1, "heads", heads, of);
+    return scale;
+  };
+  a.q_scale = read("q_scale", a.H, "the heads of q");
+  a.k_scale = read("k_scale", a.Hk, "the KV heads of k");
+  a.v_scale = read("v_scale", a.Hk, "the KV heads of v");
+}
+
 }  // namespace
 
 Attention read_attention(const nbx_problem& problem, const AttentionSupport& support, bool with_data) {
-  const Problem given(problem, support.decode ? "decode" : "attention", support.device);
+  const char* const family = support.decode ? "decode" : support.scaled ? "attention_scaled" : "attention";
+  const Problem given(problem, family, support.device);
   if (support.decode) {
     given.know({"q", "k", "v", "bias", "seq_lens", "o", "lse"}, {"causal", "scale", "q_round"});
+  } else if (support.scaled) {
+    given.know({"q", "k", "v", "q_scale", "k_scale", "v_scale", "bias", "o", "lse"}, {"causal", "scale"});
   } else if (support.lse) {
     given.know({"q", "k", "v", "bias", "o", "lse"}, {"causal", "scale"});
   } else {
@@ -73,8 +90,9 @@ Attention read_attention(const nbx_problem& problem, const AttentionSupport& sup
   if (support.lse) a.lse = given.tensor({"lse", NBX_OUT, 3, 3, true});
   if (support.decode) read_decode(given, a);
   require_type(a.q, {a.q_round ? f32_type : support.format});
-  for (const Tensor* tensor : {&a.k, &a.v, &a.o}) require_type(*tensor, {support.format});
-  if (a.bias) require_type(*a.bias, {f32_type, support.format});
+  for (const Tensor* tensor : {&a.k, &a.v}) require_type(*tensor, {support.format});
+  require_type(a.o, {support.scaled ? bf16_type : support.format});
+  if (a.bias) require_type(*a.bias, {f32_type, support.scaled ? f32_type : support.format});
   if (a.lse) require_type(*a.lse, {f32_type});
 
   a.B = a.q.shape[0], a.H = a.q.shape[1], a.Tq = a.q.shape[2], a.D = a.q.shape[3];
@@ -98,6 +116,7 @@ Attention read_attention(const nbx_problem& problem, const AttentionSupport& sup
   }
   if (a.bias) require_bias_shape(*a.bias, a);
   if (support.decode) require_decode_shapes(a);
+  if (support.scaled) read_scales(given, a);
   a.causal = read_causal(given);
   a.scale = read_scale(given, a.D);
   if (with_data) given.require_data();

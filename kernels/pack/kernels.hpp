@@ -35,6 +35,7 @@
   each(flash_mma_f16) \
   each(flash_mma_bf16) \
   each(flash_mma_tf32) \
+  each(flash_mma_e4m3) \
   each(flash_wgmma_f16) \
   each(flash_wgmma_bf16) \
   each(flash_m8n8k4_f16) \

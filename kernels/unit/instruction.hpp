@@ -69,6 +69,8 @@ NBX_DEVICE inline void mma(M16N8K8TF32, float* c, const std::uint32_t* a, const 
 NBX_DEVICE inline void mma(M16N8K32E4M3, float* c, const std::uint32_t* a, const std::uint32_t* b) {
   NBX_MMA("m16n8k32.row.col.f32.e4m3.e4m3.f32");
 }
+#else
+NBX_DEVICE inline void mma(M16N8K32E4M3, float*, const std::uint32_t*, const std::uint32_t*) { __trap(); }  // none
 #endif
 
 #undef NBX_MMA
