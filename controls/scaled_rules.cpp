@@ -51,11 +51,25 @@ struct KeyScaleOfQueryHead : ScaledRules {
   }
 };
 
+/// Down to 2^-9 alone.
+struct WeightsUnscaled : ScaledRules {
+  template <class T>
+  NBX_FUNCTION static float narrowed(float weight) {
+    return tile::narrow<tile::e4m3>(weight) * weight_scale;
+  }
+};
 /// Past 448 the largest number stands.
 struct WeightsSaturate : ScaledRules {
   template <class T>
   NBX_FUNCTION static float narrowed(float weight) {
     return tile::narrow<tile::e4m3>(weight * (4 * weight_scale)) * 0.25F;
+  }
+};
+/// One format further: two bits of fraction.
+struct WeightsInE5M2 : ScaledRules {
+  template <class T>
+  NBX_FUNCTION static float narrowed(float weight) {
+    return tile::narrow<tile::e5m2>(weight * weight_scale);
   }
 };
 struct RescaleMissing : ScaledRules {
@@ -128,11 +142,21 @@ constexpr Mutation rows[] = {
      .red_at = {"gate1.reference"},
      .problems = {ordinary},
      .on = {in_scaled<ValueScaleTwice>()}},
+    {.name = "weights_unscaled",
+     .planted = "weights are narrowed as they are: below 2^-10 they vanish",
+     .red_at = {"gate1.reference"},
+     .problems = {"*,faint"},
+     .on = {in_scaled<WeightsUnscaled>()}},
     {.name = "weights_saturate",
      .planted = "weights are narrowed as 1,024 times themselves, and saturate from 0.44 on",
      .red_at = {"gate1.reference"},
      .problems = {ordinary, "B=1,H=2,Hk=1,Tq=16,Tk=200,D=64,zero_query"},
      .on = {in_scaled<WeightsSaturate>()}},
+    {.name = "weights_one_format_too_far",
+     .planted = "weights are narrowed to e5m2, with two bits of fraction",
+     .red_at = {"gate1.reference"},
+     .problems = {"B=1,H=2,Hk=1,Tq=20,Tk=3,D=16,normal"},
+     .on = {in_scaled<WeightsInE5M2>()}},
     {.name = "unit_groups_in_order",
      .planted =
          "the model of the unit takes its two groups of 16 one behind the other in place of interleaved by pairs",

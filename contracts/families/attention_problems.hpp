@@ -312,6 +312,8 @@ inline constexpr AttentionProblem scaled_problems[] = {
     {.B = 2, .H = 2, .Tq = 19, .Tk = 67, .D = 32, .bias = BiasShape::bhqk, .mask = Masking::rows, .equality = true},
     {.B = 2, .H = 4, .Hk = 2, .Tq = 19, .Tk = 67, .D = 32, .bias = BiasShape::b11k, .mask = Masking::padding},
     {.Tq = 16, .Tk = 48, .D = 32, .scale = 0.5f},
+    {.H = 2, .Tq = 20, .Tk = 3, .D = 16},                          // each weight's narrowing shows
+    {.Tq = 2, .Tk = 8192, .D = 32, .scale = 0.6f, .kind = faint},  // weights between 2^-10 and 2^-15
     {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = wide, .tier = quick},
     {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = sink},
     {.H = 2, .Tq = 16, .Tk = 200, .D = 64, .kind = cancelling},

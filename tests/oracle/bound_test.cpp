@@ -98,6 +98,11 @@ const std::vector<Way>& ways() {
     add("f32_whole_shift", Format::f32, a, 5);
     add("tf32_unit", Format::f32, with_units(fused(8, 25, 24), Format::tf32, Format::f32, Format::f32), 8);
     add("e4m3_unit", Format::e4m3, with_units(fused(32, 13, 14), Format::e4m3, Format::e4m3, Format::bf16), 32);
+    Dot by_f16 = fused(16, 25, 24);
+    by_f16.restart = 32, by_f16.subnormals_as_normal = true;
+    a = with_units(by_f16, Format::e4m3, Format::e4m3, Format::bf16);
+    a.p_scale = 256;
+    add("e4m3_unit_by_f16_scaled_weights", Format::e4m3, a, 64);
     Dot grouped{.unit = Dot::Unit::grouped_f32, .group = 4};
     add("f16_m8n8k4", Format::f16, with_units(grouped, Format::f16, Format::f16, Format::f16), 8);
     Dot split{.unit = Dot::Unit::split_f16, .group = 4, .restart = 8};
@@ -216,6 +221,8 @@ const Coarser coarser[] = {
     {"output_in_bf16_for_f16", "f16_math", [](Emulation& e) { e.arithmetic.output = Format::bf16; }, 40},
     {"exp_off_by_400_ulp", "f32", [](Emulation& e) { e.arithmetic.exp_ulp = 400; }, 40},
     {"log_off_by_40_ulp", "f32", [](Emulation& e) { e.arithmetic.log_ulp = 40; }, 40},
+    {"weights_in_e5m2", "e4m3_unit_by_f16_scaled_weights", [](Emulation& e) { e.arithmetic.p_format = Format::e5m2; },
+     2},
     {"one_part_for_two", "f32_split_in_f16",
      [](Emulation& e) {
        e.arithmetic.qk.unit = Dot::Unit::grouped_f32;

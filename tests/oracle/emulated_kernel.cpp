@@ -168,7 +168,8 @@ class Row {
     for (std::size_t j = 0; j < weights.size(); ++j) {
       float weight = weights[j];
       if (a_.normalise == Arithmetic::Normalise::weights) weight = flushed(weight / sum);
-      p.push_back(static_cast<float>(narrow(a_.pv.operand, narrow(a_.p_format, weight))));
+      weight = static_cast<float>(narrow(a_.p_format, weight * a_.p_scale));
+      p.push_back(static_cast<float>(narrow(a_.pv.operand, weight) / a_.p_scale));
       const double value = in_.v.at((kv_ * in_.v.shape[2] + keys_[begin + j]) * in_.v.shape[3] + d);
       v.push_back(static_cast<float>(narrow(a_.pv.operand, value)));
     }
@@ -182,7 +183,7 @@ class Row {
       case Dot::Unit::any_order:
         return any_order(dot, a, b);
       case Dot::Unit::fused_group:
-        return fused(dot, operand, a, b);
+        return dot.restart > 0 ? restarted(dot, operand, a, b) : fused(dot, operand, a, b);
       case Dot::Unit::grouped_f32:
         return grouped(dot, a, b);
       case Dot::Unit::split_f16:
@@ -239,6 +240,21 @@ class Row {
   static double cut(double x, int to_exponent) {
     const double unit = std::ldexp(1.0, to_exponent);
     return std::trunc(x / unit) * unit;
+  }
+
+  /// Fused groups from zero, added in fp32 after every `restart` terms.
+  static float restarted(const Dot& dot, Format operand, const std::vector<float>& a, const std::vector<float>& b) {
+    const Format read = dot.subnormals_as_normal ? Format::f32 : operand;
+    float sum = 0;
+    for (std::size_t begin = 0; begin < a.size(); begin += static_cast<std::size_t>(dot.restart)) {
+      const std::size_t end = std::min(begin + static_cast<std::size_t>(dot.restart), a.size());
+      const auto part = [&](const std::vector<float>& of) {
+        return std::vector<float>(of.begin() + static_cast<std::ptrdiff_t>(begin),
+                                  of.begin() + static_cast<std::ptrdiff_t>(end));
+      };
+      sum += fused(dot, read, part(a), part(b));
+    }
+    return sum;
   }
 
   /// Matrix units: see the fused group of the specification.
