@@ -177,6 +177,31 @@ void Collector::judge_findings(RunResult& result) const {
   for (auto& [key, shown] : found) result.findings.push_back(std::move(shown));
 }
 
+void Collector::add_broken_promises() {
+  std::set<std::tuple<std::string, std::string, std::string>> asked;  // pack, kernel, clause
+  for (std::size_t i = 0; i < cases_.size(); ++i) asked.emplace(packs_of_cases_[i], cases_[i].kernel, cases_[i].clause);
+  for (const Inventory::Entry& entry : inventory_.honest) {
+    const std::string& pack = inventory_.packs[entry.pack].info.name;
+    if (!entry.selected) continue;
+    for (const EqualityInfo& equality : entry.kernel->equalities) {
+      if (!equality.reason.empty() || !asked.emplace(pack, entry.kernel->name, equality.clause).second) continue;
+      CaseResult empty;
+      empty.kernel = entry.kernel->name;
+      empty.clause = equality.clause;
+      empty.problem = "any";
+      empty.state = State::red;
+      empty.red = Red{.clause_sentence = "what a kernel promises is asked of it",
+                      .lines = {{"wrong", "the kernel promises this, and no problem of its family asks it anything"},
+                                {"what now",
+                                 "give the kernel the axis, or the family the problem, that asks; or drop "
+                                 "the promise"}},
+                      .again = again_command(inventory_, entry, "list kernels", entry.kernel->name, options_)};
+      cases_.push_back(std::move(empty));
+      packs_of_cases_.push_back(pack);
+    }
+  }
+}
+
 void Collector::total_kernels(RunResult& result) const {
   std::map<std::pair<std::string, std::string>, KernelResult> by_kernel;
   for (std::size_t i = 0; i < cases_.size(); ++i) {
@@ -254,6 +279,9 @@ RunResult Collector::result(const Plan& plan, bool complete) {
     CaseResult& told = cases_.back();
     if (entry) told.red->again = again_command(inventory_, *entry, "list power", told.kernel, options_);
   }
+  const bool whole = options_.patterns.empty() && options_.only_cases.empty() && options_.gate == 0 &&
+                     options_.shards == 1 && options_.tier != Tier::quick;
+  if (complete && whole) add_broken_promises();
   judge_findings(result);
   total_kernels(result);
   for (const Inventory::Entry* entry : plan.judged_controls) {

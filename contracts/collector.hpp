@@ -44,6 +44,8 @@ class Collector {
   ControlResult judge_control(const Inventory::Entry& entry) const;
   void judge_power(RunResult& result) const;
   void judge_findings(RunResult& result) const;
+  /// A promise of which a whole run asked nothing is red: it would look kept.
+  void add_broken_promises();
   void total_kernels(RunResult& result) const;
 
   const Inventory& inventory_;

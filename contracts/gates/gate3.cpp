@@ -102,7 +102,8 @@ Verdict judge_twin(Subject& subject) {
     return Verdict::passed();
   }
   // No other device here: its recorded bits stand for it.
-  if (!subject.records || subject.records->empty()) return {};
+  if (!subject.records || subject.records->empty())
+    return {.kind = Verdict::Kind::pending, .reason = "no other device, and no record of one"};
   const auto found = subject.records->of_case(subject.honest_name(), subject.prepared->problem->name, subject.seed);
   if (found.empty())
     return {.kind = Verdict::Kind::pending, .reason = "no recorded bits of another device for this problem and seed"};

@@ -83,9 +83,9 @@ struct LoopedKernel : Common<LoopedKernel<T, Log, Tile, R>, T, Log> {
   }
   static std::int64_t rescales(std::int64_t features) { return tile::ceil_div(features, loop_features) - 1; }
 
-  static constexpr pack::List<nbx_equality, 6> equalities{
-      pack::promised("gate3.grid"), pack::promised("gate3.rows"), pack::promised("gate3.batch"),
-      pack::promised("gate3.view"), pack::promised("gate3.twin"), pack::promised("gate3.pair", Tile)};
+  static constexpr pack::List<nbx_equality, 4> equalities{pack::promised("gate3.rows"), pack::promised("gate3.view"),
+                                                          pack::promised("gate3.twin"),
+                                                          pack::promised("gate3.pair", Tile)};
 };
 
 }  // namespace nbx::softmax

@@ -105,9 +105,8 @@ struct TileKernel : Common<TileKernel<T, Log, R>, T, Log> {
 
   static constexpr std::array<std::int64_t, 3> heights{1, 3, 8};
   static constexpr pack::List<nbx_axis, 1> axes{pack::axis("block_rows", "gate3.grid", heights)};
-  static constexpr pack::List<nbx_equality, 5> equalities{pack::promised("gate3.grid"), pack::promised("gate3.rows"),
-                                                          pack::promised("gate3.batch"), pack::promised("gate3.view"),
-                                                          pack::promised("gate3.twin")};
+  static constexpr pack::List<nbx_equality, 4> equalities{pack::promised("gate3.grid"), pack::promised("gate3.rows"),
+                                                          pack::promised("gate3.view"), pack::promised("gate3.twin")};
 };
 
 }  // namespace nbx::softmax

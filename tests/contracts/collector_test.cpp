@@ -130,6 +130,29 @@ TEST_F(Collected, AMutantIsKilledByTheClearestProblemAndAliveBelowTwoBounds) {
   EXPECT_EQ(result.kernels.at(0).red, 1) << "a live mutant is red";
 }
 
+TEST_F(Collected, APromiseThatAsksNothingIsRed) {
+  auto& promises = inventory_.packs[0].info.kernels[0].equalities;
+  promises = {{"gate3.grid", "", ""}, {"gate3.rows", "", ""}, {"gate3.pad", "", "not promised"}};
+  honest_case("gate3.rows", "B=1", Verdict::passed());
+  const RunResult result = collector_.result(plan_, true);
+  std::vector<std::string> reds;
+  for (const CaseResult& one : result.cases)
+    if (one.state == State::red) reds.push_back(one.name());
+  EXPECT_THAT(reds, testing::ElementsAre("math.published.f32/gate3.grid(any)"));
+  EXPECT_EQ(result.kernels.at(0).state, State::red);
+}
+
+TEST_F(Collected, APromiseIsNotMissedInARunOfAPart) {
+  inventory_.packs[0].info.kernels[0].equalities = {{"gate3.grid", "", ""}};
+  honest_case("gate3.rows", "B=1", Verdict::passed());
+  EXPECT_EQ(collector_.result(plan_, false).kernels.at(0).red, 0);
+  options_.patterns = {"*"};
+  EXPECT_EQ(collector_.result(plan_, true).kernels.at(0).red, 0);
+  options_.patterns = {};
+  options_.tier = Tier::quick;
+  EXPECT_EQ(collector_.result(plan_, true).kernels.at(0).red, 0);
+}
+
 TEST_F(Collected, NothingAskedIsNoCase) {
   honest_case("gate1.reference", "B=1", Verdict{});
   EXPECT_TRUE(collector_.result(plan_, true).cases.empty());
