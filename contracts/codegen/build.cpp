@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -189,14 +191,19 @@ Code read_code(const fs::path& folder) {
   return code;
 }
 
-/// The wanted architectures that the compiler knows; the others go to `unknown`.
+/// The wanted architectures that the compiler knows, or all of them; the others go to `unknown`.
 std::vector<std::string> known_architectures(const std::string& nvcc, const std::vector<std::string>& wanted,
                                              std::vector<std::string>& unknown) {
   const Ended list = run_tool({nvcc, "--list-gpu-code"});
-  const std::string lines = "\n" + list.output + "\n";
+  std::vector<std::string> all;
+  std::istringstream lines(list.output);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("sm_") && std::atoi(line.c_str() + 3) >= least_architecture) all.push_back(line);
+  }
+  if (wanted.empty()) return all;
   std::vector<std::string> known;
   for (const std::string& one : wanted) {
-    (lines.find("\n" + one + "\n") != std::string::npos ? known : unknown).push_back(one);
+    (std::find(all.begin(), all.end(), one) != all.end() ? known : unknown).push_back(one);
   }
   return known;
 }

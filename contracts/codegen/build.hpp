@@ -9,9 +9,10 @@
 
 namespace nbx::contracts::codegen {
 
-/// The architectures of the record. CI holds the first three.
+/// The architectures that CI holds. The record is of every one that the compiler knows, from sm_80 on, the first with
+/// bf16 and m16n8k16.
 inline constexpr const char* held_architectures[] = {"sm_80", "sm_90", "sm_120"};
-inline constexpr const char* all_architectures[] = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120", "sm_121"};
+inline constexpr int least_architecture = 80;
 
 /// A kernel and the translation unit that holds its device code, the end of its path
 /// ("kernels/math/math.simt.f16.cpp").
@@ -20,11 +21,11 @@ struct Unit {
 };
 
 struct BuildOptions {
-  std::filesystem::path commands;  // compile_commands.json of a build with CUDA units
-  std::filesystem::path cache;     // a folder; it holds the cubin, PTX and log of each unit and architecture
-  std::string nvcc;                // in place of the commands' own; empty: theirs
-  std::vector<std::string> architectures;
-  int jobs = 0;  // 0: the number of cores
+  std::filesystem::path commands;          // compile_commands.json of a build with CUDA units
+  std::filesystem::path cache;             // a folder; it holds the cubin, PTX and log of each unit and architecture
+  std::string nvcc;                        // in place of the commands' own; empty: theirs
+  std::vector<std::string> architectures;  // empty: every one that the compiler knows
+  int jobs = 0;                            // 0: the number of cores
 };
 
 struct Build {

@@ -44,7 +44,7 @@ std::uint64_t machine_code(const std::map<std::string, Function>& functions) {
   return hash;
 }
 
-std::string without_path(std::string name) {
+std::string without_path(const std::string& name) {
   // _INTERNAL_ and _GLOBAL__N__: eight hex digits of a path's hash, the file's name, and eight more of its content.
   static const std::regex local("(_INTERNAL_|_GLOBAL__N__)[0-9a-f]{8}_(\\d+)_(\\w+?)_[0-9a-f]{8}(_\\d+)?");
   return std::regex_replace(name, local, "$1$2_$3");

@@ -44,6 +44,6 @@ void add_assembler_log(std::string_view log, std::map<std::string, Function>& fu
 std::uint64_t ptx_hash(std::string_view ptx);
 
 /// A name without the hashes that nvcc derives from a file's path for what is local to it.
-std::string without_path(std::string name);
+std::string without_path(const std::string& name);
 
 }  // namespace nbx::contracts::codegen

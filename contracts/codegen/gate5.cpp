@@ -89,7 +89,7 @@ CaseResult judge_resources(const std::string& kernel, const std::string& archite
     turn_red(one, std::move(lines));
   } else if (kept == nullptr) {
     one.state = State::pending;
-    one.reason = fmt::format("no codegen record of this kernel by {}", compiler.name());
+    one.reason = fmt::format("no codegen record of this kernel for {} by {}", architecture, compiler.name());
   }
   return one;
 }
@@ -99,7 +99,7 @@ CaseResult judge_code(const std::string& kernel, const std::string& architecture
   CaseResult one = case_of(kernel, code_clause, architecture, compiler);
   if (kept == nullptr) {
     one.state = State::pending;
-    one.reason = fmt::format("no codegen record of this kernel by {}", compiler.name());
+    one.reason = fmt::format("no codegen record of this kernel for {} by {}", architecture, compiler.name());
     return one;
   }
   for (const auto& [name, function] : now.functions) {
@@ -160,7 +160,6 @@ Selected select(const RunOptions& options, const Inventory& inventory) {
 
 Build build_selected(const Selected& selected, const RunOptions& options, const Places& places,
                      std::vector<std::string> architectures, const std::atomic<bool>& stop) {
-  if (architectures.empty()) architectures.assign(std::begin(all_architectures), std::end(all_architectures));
   return build(selected.units, {places.commands, places.cache, places.nvcc, std::move(architectures), options.jobs},
                stop);
 }

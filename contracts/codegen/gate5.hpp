@@ -34,11 +34,13 @@ struct Places {
   std::string nvcc;               // in place of the build's own; empty: that
 };
 
-/// The kernels of the packs that the patterns select, built for the record: `architectures` empty asks for all of them.
+/// The kernels of the packs that the patterns select, built for the record: `architectures` empty asks for all that the
+/// compiler knows.
 Build build_kernels(const RunOptions& options, const Places& places, std::vector<std::string> architectures,
                     const std::atomic<bool>& stop);
 
-/// Builds and judges every selected kernel: for the architectures that CI holds, with the full tier for all.
+/// Builds and judges every selected kernel: for the architectures that CI holds, with the full tier for all that the
+/// compiler knows.
 RunResult run_gate5(const RunOptions& options, const Places& places, const std::atomic<bool>& stop);
 
 }  // namespace nbx::contracts::codegen

@@ -61,6 +61,14 @@ std::vector<std::pair<std::string, std::int64_t>> resources(const Function& func
   return out;
 }
 
+Record merged(const Record& kept, Record made) {
+  if (kept.compiler != made.compiler || kept.flags != made.flags) return made;
+  for (const auto& [kernel, architectures] : kept.kernels) {
+    for (const auto& [architecture, code] : architectures) made.kernels[kernel].try_emplace(architecture, code);
+  }
+  return made;
+}
+
 Record read_record(const std::filesystem::path& file) {
   try {
     std::ifstream in(file);

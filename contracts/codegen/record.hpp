@@ -36,6 +36,9 @@ struct Record {
 /// none.
 std::vector<std::pair<std::string, std::int64_t>> resources(const Function& function);
 
+/// `made` with what `kept`, by the same compiler and flags, has of other kernels and architectures.
+Record merged(const Record& kept, Record made);
+
 Record read_record(const std::filesystem::path& file);
 void write_record(const std::filesystem::path& file, const Record& record);
 

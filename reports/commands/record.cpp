@@ -41,7 +41,10 @@ int record_codegen(const Words& words, const Session& session) {
     }
     const std::string file =
         words.output.empty() ? (places.records / codegen::file_name(built.record.compiler)).string() : words.output;
-    codegen::write_record(file, built.record);
+    // A part of the whole stands beside what the file has of the rest.
+    const bool part = !words.architectures.empty() || !words.selection.patterns.empty();
+    const bool beside = part && std::filesystem::exists(file);
+    codegen::write_record(file, beside ? codegen::merged(codegen::read_record(file), built.record) : built.record);
     fmt::print("recorded the code of {} kernels by {} in {}: {} units compiled, {} as cached\n",
                built.record.kernels.size(), built.record.compiler.name(), file, built.compiled, built.cached);
     return built.errors.empty() ? exit_ok : exit_red;
@@ -90,13 +93,17 @@ void add_record(CLI::App& app, Session& session) {
   record->add_flag("--outputs", words->outputs, "Keep the outputs too, beside it in FILE.safetensors, for diff");
   record->add_flag("--codegen", words->codegen, "What the compiler makes of the CUDA kernels, for gate 5");
   record->add_option("--nvcc", words->nvcc, "With --codegen: another compiler than the build's own")->type_name("FILE");
-  record->add_option("--arch", words->architectures, "With --codegen: one architecture alone; may be repeated")
+  record
+      ->add_option("--arch", words->architectures,
+                   "With --codegen: one architecture of all that the compiler knows; may be repeated")
       ->type_name("SM")
       ->allow_extra_args(false);
   add_selection(*record, words->selection);
   record->footer(
       "Fingerprints in reports/records/ stand for the device where it is not present (gate3.twin).\n"
-      "With --codegen the file is reports/records/codegen/COMPILER.json unless --output names another.\n"
+      "With --codegen the file is reports/records/codegen/COMPILER.json unless --output names another. With --arch or "
+      "a\n"
+      "pattern the rest of what it holds stays.\n"
       "Examples:\n"
       "  nbx-contract record --device cuda --output reports/records/nvidia-h200.json\n"
       "  nbx-contract record --codegen");

@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "contracts/codegen/gate5.hpp"
 #include "contracts/codegen/process.hpp"
@@ -86,6 +87,23 @@ TEST(CodegenRecord, IsReadAsItWasWritten) {
   std::ofstream(file) << "{}";
   EXPECT_THROW(read_record(file), std::runtime_error);
   fs::remove(file);
+}
+
+TEST(CodegenRecord, TakesAPartBesideWhatItHolds) {
+  Record kept = sample();
+  kept.kernels["x.y.f32"]["sm_80"].ptx = 1;
+  kept.kernels["z.f16"]["sm_90"].ptx = 2;
+  Record part = sample();
+  part.kernels["x.y.f32"]["sm_90"].ptx = 3;
+  const Record both = merged(kept, part);
+  EXPECT_EQ(both.kernels.at("x.y.f32").at("sm_80").ptx, 1U);
+  EXPECT_EQ(both.kernels.at("x.y.f32").at("sm_90").ptx, 3U);
+  EXPECT_EQ(both.kernels.at("z.f16").at("sm_90").ptx, 2U);
+  kept.flags = "-O2";
+  EXPECT_EQ(merged(kept, part).kernels, part.kernels);
+  kept.flags = part.flags;
+  kept.compiler.device = "nvcc 13.1.0";
+  EXPECT_EQ(merged(kept, part).kernels, part.kernels);
 }
 
 /// The states of gate5.resources and gate5.code.
@@ -177,6 +195,14 @@ class Compiled : public ::testing::Test {
     return build;
   }
 
+  /// For every architecture that the compiler knows.
+  Build built_for_all() {
+    built("");
+    return contracts::codegen::build({{"x.y.f32", "kernels/x.cu"}},
+                                     {folder_ / "commands.json", folder_ / "cache", "", {}, 2},
+                                     std::atomic<bool>{false});
+  }
+
   fs::path folder_ = fs::path(::testing::TempDir()) / ("codegen-" + std::to_string(getpid()));
   fs::path source_ = folder_ / "kernels" / "x.cu";
 };
@@ -204,6 +230,21 @@ TEST_F(Compiled, EachPlantIsSeen) {
   const Build again = built("");
   EXPECT_EQ(again.compiled, 1);
   EXPECT_EQ(again.record.kernels, honest.record.kernels);
+}
+
+TEST_F(Compiled, IsOfEveryArchitectureThatTheCompilerKnowsFromTheFirstThatServes) {
+  const Build all = built_for_all();
+  const auto& by_architecture = all.record.kernels.at("x.y.f32");
+  const std::string listed = run_tool({NBX_NVCC, "--list-gpu-code"}).output;
+  std::istringstream lines(listed);
+  std::size_t known = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line == "sm_75") continue;
+    ++known;
+    EXPECT_TRUE(by_architecture.contains(line)) << line;
+  }
+  EXPECT_EQ(by_architecture.size(), known);
+  for (const char* held : held_architectures) EXPECT_TRUE(by_architecture.contains(held)) << held;
 }
 
 TEST_F(Compiled, AUnitThatDoesNotCompileIsAnError) {
