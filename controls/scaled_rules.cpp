@@ -161,7 +161,7 @@ constexpr Mutation rows[] = {
      .planted =
          "the model of the unit takes its two groups of 16 one behind the other in place of interleaved by pairs",
      .red_at = {"gate3.twin"},
-     .problems = {grouped, "B=1,H=2,Hk=1,Tq=16,Tk=200,D=64,wide"},
+     .problems = {"*,wide"},
      .on = {in_scaled<GroupsInOrder>()}},
     {.name = "rescale_missing",
      .planted = "the sum and O of an older maximum are not rescaled",

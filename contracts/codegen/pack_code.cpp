@@ -62,9 +62,10 @@ std::vector<std::string_view> cubins(std::string_view from, std::uint32_t archit
   return found;
 }
 
-/// "tmpxft_00002f4b_00000000-6_math.simt.f16.cudafe1.cpp" -> "math.simt.f16"; empty for other names.
+/// "tmpxft_00002f4b_00000000-6_math.simt.f16.cudafe1.cpp" -> "math.simt.f16"; empty for other names. A unit of several
+/// architectures has ".compute_90a" behind its own name.
 std::string unit_of_symbol(const std::string& file) {
-  static const std::regex made("tmpxft_[0-9a-f]+_[0-9a-f]+-[0-9]+_(.*)\\.cudafe1\\.cpp");
+  static const std::regex made("tmpxft_[0-9a-f]+_[0-9a-f]+-[0-9]+_(.*?)(\\.compute_[0-9]+[a-z]?)?\\.cudafe1\\.cpp");
   std::smatch match;
   return std::regex_match(file, match, made) ? match[1].str() : "";
 }

@@ -35,6 +35,13 @@ double mixed_element(Random& random) {
   return random.sign() * std::ldexp(1 + random.unit(), -static_cast<int>(random.below(29)));
 }
 
+/// Of a query or key: exponents far apart, in e4m3 as far as it has, so that one product loses places beside another.
+double wide_element(oracle::Format format, Random& random) {
+  const bool narrow = format == oracle::Format::e4m3;
+  return random.sign() *
+         std::ldexp(1 + random.unit(), static_cast<int>(random.below(narrow ? 18 : 10)) - (narrow ? 9 : 7));
+}
+
 /// Component d of query i.
 double query(const AttentionProblem& p, oracle::Format format, std::int64_t i, std::int64_t d, Random& random) {
   const double x = random.normal();
@@ -42,7 +49,7 @@ double query(const AttentionProblem& p, oracle::Format format, std::int64_t i, s
     case uniform:
       return random.uniform(-1, 1);
     case wide:
-      return random.sign() * std::ldexp(1 + random.unit(), static_cast<int>(random.below(10)) - 7);
+      return wide_element(format, random);
     case constant:
       return 1;
     case powers:
@@ -85,7 +92,7 @@ double key(const AttentionProblem& p, oracle::Format format, std::int64_t j, std
     case uniform:
       return random.uniform(-1, 1);
     case wide:
-      return random.sign() * std::ldexp(1 + random.unit(), static_cast<int>(random.below(10)) - 7);
+      return wide_element(format, random);
     case constant:
       return 1;
     case powers:

@@ -66,7 +66,8 @@ class BuiltCode : public CodeEvidence {
 
   fs::path make(const std::string& name, const std::vector<std::string>& sources,
                 const std::vector<std::string>& flags) {
-    std::vector<std::string> words{NBX_NVCC, "-arch=sm_90", "-Xcompiler=-fPIC", "-o", (folder_ / name).string()};
+    std::vector<std::string> words{NBX_NVCC, "-Xcompiler=-fPIC", "-o", (folder_ / name).string()};
+    if (flags.empty() || !flags.back().starts_with("-gencode")) words.emplace_back("-arch=sm_90");
     words.insert(words.end(), flags.begin(), flags.end());
     words.insert(words.end(), sources.begin(), sources.end());
     const codegen::Ended ended = codegen::run_tool(words);
@@ -108,6 +109,25 @@ TEST_F(BuiltCode, IsThatOfTheSameUnitAsACubin) {
   EXPECT_EQ(codegen::pack_code(folder_ / "cuda.so", "sm_80"), codegen::PackCode{});
   const auto other = codegen::pack_code(make("cuda.so", {source()}, {"-shared", "-DPLANT=1"}), "sm_90");
   EXPECT_NE(other.at(kernel), pack.at(kernel));
+}
+
+/// As flash.wgmma is built: sm_90 and sm_90a have one number in a fat binary, and the driver chooses.
+TEST_F(BuiltCode, CountsWithAndWithoutADevicesOwnInstructions) {
+  const std::vector<std::string> both{"-shared", "-gencode=arch=compute_90,code=sm_90",
+                                      "-gencode=arch=compute_90a,code=sm_90a"};
+  const auto one = codegen::pack_code(make("cuda.so", {source()}, {"-shared"}), "sm_90");
+  EXPECT_EQ(codegen::pack_code(make("cuda.so", {source()}, both), "sm_90"), one);
+
+  const auto unit_adding = [&](const char* to_sm_90a) {
+    const fs::path file = folder_ / "unit.cu";
+    std::ofstream(file) << "#ifdef __CUDA_ARCH_FEAT_SM90_ALL\n#define ADDEND " << to_sm_90a
+                        << "\n#else\n#define ADDEND 1.0F\n#endif\n"
+                        << "__global__ void add(float* x) { *x += ADDEND; }\n"
+                        << "void unit() { add<<<1, 1>>>(nullptr); }\n";
+    return codegen::pack_code(make("cuda.so", {file.string()}, both), "sm_90").at("unit");
+  };
+  EXPECT_EQ(unit_adding("2.0F"), unit_adding("2.0F"));
+  EXPECT_NE(unit_adding("2.0F"), unit_adding("3.0F"));
 }
 
 TEST_F(BuiltCode, IsRefusedWhereItCannotBeTold) {
