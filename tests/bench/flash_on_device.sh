@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# flash.mma and flash.wgmma on a GPU: their bits against the CPU pack's on random problems, then their speed beside PyTorch's, in one call.
+# flash.mma and flash.wgmma on a GPU: their bits against the CPU pack's on random problems, then their speed beside
+# PyTorch's, in one call.
 #
 #   tests/bench/flash_on_device.sh [PROBLEMS]    comparisons a kernel (1000 by default)
 set -euo pipefail
