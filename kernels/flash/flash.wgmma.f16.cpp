@@ -8,6 +8,6 @@ static constexpr char own_name[] = "flash.wgmma.f16", mma_name[] = "flash.mma.f1
 const nbx_kernel flash_wgmma_f16 = pack::with_limits(
     pack::describe<flash::WgmmaKernel<flash::WgmmaCommon<tile::f16, unit::M16N8K16F16>, own_name, mma_name>>(own_name,
                                                                                                              __FILE__),
-    pack::tight_limits);
+    pack::fragment_limits);
 
 }  // namespace nbx::kernels
